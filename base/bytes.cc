@@ -1,0 +1,76 @@
+#include "base/bytes.h"
+
+#include <sodium.h>
+
+#include "base/check.h"
+
+namespace millrace {
+
+std::string base64_encode(std::string_view bytes) {
+  std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    bytes.size(), sodium_base64_VARIANT_ORIGINAL);
+  text.pop_back();  // the terminating NUL that libsodium counts
+  return text;
+}
+
+std::optional<std::string> base64_decode(std::string_view text) {
+  std::string bytes(text.size() / 4 * 3 + 3, '\0');
+  size_t size = 0;
+  const char* end = nullptr;
+  if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
+                        text.size(), nullptr, &size, &end, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+      end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+Fingerprint fingerprint(std::initializer_list<std::string_view> parts) {
+  crypto_generichash_state state;
+  Fingerprint out;
+  crypto_generichash_init(&state, nullptr, 0, out.size());
+  for (const std::string_view part : parts) {
+    const uint64_t size = part.size();
+    std::array<unsigned char, 8> prefix;
+    for (size_t i = 0; i < 8; ++i) prefix[i] = static_cast<unsigned char>(size >> (8 * i));
+    crypto_generichash_update(&state, prefix.data(), prefix.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(part.data()),
+                              part.size());
+  }
+  CHECK(crypto_generichash_final(&state, out.data(), out.size()) == 0);
+  return out;
+}
+
+bool is_utf8(std::string_view bytes) {
+  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto* const end = at + bytes.size();
+  const auto continues = [&](const unsigned char* byte) {
+    return byte < end && (*byte & 0xc0) == 0x80;
+  };
+  while (at < end) {
+    const unsigned char lead = *at;
+    if (lead < 0x80) {
+      ++at;
+    } else if (lead >= 0xc2 && lead <= 0xdf) {
+      if (!continues(at + 1)) return false;
+      at += 2;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+      if (!continues(at + 1) || !continues(at + 2)) return false;
+      if (lead == 0xe0 && at[1] < 0xa0) return false;  // overlong
+      if (lead == 0xed && at[1] > 0x9f) return false;  // surrogate
+      at += 3;
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+      if (!continues(at + 1) || !continues(at + 2) || !continues(at + 3)) return false;
+      if (lead == 0xf0 && at[1] < 0x90) return false;  // overlong
+      if (lead == 0xf4 && at[1] > 0x8f) return false;  // past U+10FFFF
+      at += 4;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace

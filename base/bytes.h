@@ -1,0 +1,27 @@
+// Small tools on raw bytes: Base64 (RFC 4648, section 4), 128-bit fingerprints, UTF-8.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+/// Standard alphabet, padded.
+std::string base64_encode(std::string_view bytes);
+
+/// Standard alphabet, padding required, nothing else allowed; nullopt otherwise.
+std::optional<std::string> base64_decode(std::string_view text);
+
+using Fingerprint = std::array<uint8_t, 16>;
+
+/// BLAKE2b of the parts, each with its length, so that ("ab","c") and ("a","bc") differ.
+Fingerprint fingerprint(std::initializer_list<std::string_view> parts);
+
+/// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms, ≤ U+10FFFF).
+bool is_utf8(std::string_view bytes);
+
+}  // namespace millrace

@@ -1,0 +1,22 @@
+// CHECK: a bug stops the process, in release builds too. It is for what cannot be unless this
+// program is wrong; input of any kind is answered with a Result (result.h), never with a CHECK.
+#pragma once
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace millrace {
+
+/// Prints `file:line: CHECK(condition) failed: detail` to standard error and aborts.
+[[noreturn]] void check_failed(const char* file, int line, const char* condition,
+                               const std::string& detail);
+
+}  // namespace millrace
+
+/// CHECK(condition) or CHECK(condition, "fmt {}", argument…).
+#define CHECK(condition, ...)                                                                  \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
+      ::millrace::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+  } while (false)

@@ -1,0 +1,46 @@
+// Ids of instances: UUIDs of version 7 (RFC 9562), so that they sort by the time of their making
+// and the store appends. Nothing here draws random bits: they are given.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace millrace {
+
+struct InstanceId {
+  std::array<uint8_t, 16> bytes{};
+
+  auto operator<=>(const InstanceId&) const = default;
+};
+
+/// A version 7 UUID of that time; `randomness` fills what is not time, version or variant.
+InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness);
+
+/// `0190b5a4-7c1e-7f2a-8000-0123456789ab`
+std::string to_string(const InstanceId& id);
+
+/// Error `id.malformed` names the text.
+Result<InstanceId> parse_instance_id(std::string_view text);
+
+/// Whether `name` may name a workflow, state, function, error code, namespace or variable:
+/// 1 to 128 letters, digits, `.`, `-`, `_` (document 003, "Common Fields").
+bool is_identifier(std::string_view name);
+
+}  // namespace millrace
+
+template <>
+struct std::hash<millrace::InstanceId> {
+  /// The low half is random bits, so it is its own hash.
+  size_t operator()(const millrace::InstanceId& id) const noexcept {
+    uint64_t low = 0;
+    for (size_t i = 8; i < 16; ++i) low = low << 8 | id.bytes[i];
+    return low;
+  }
+};

@@ -1,0 +1,31 @@
+// Json is nlohmann::json: object keys sorted, so that one value has one text. JSON from outside
+// comes in through parse_json only, which keeps the limits that all other code may rely on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+
+namespace millrace {
+
+using Json = nlohmann::json;
+
+/// How deep arrays and objects may nest in any JSON that is taken in.
+inline constexpr size_t kMaxJsonDepth = 128;
+
+/// Reads one JSON text (RFC 8259): valid UTF-8, no lone surrogates, numbers within a double's
+/// range, nesting at most kMaxJsonDepth. Errors: `json.malformed` (with the byte where it stopped),
+/// `json.depth`.
+Result<Json> parse_json(std::string_view text);
+
+/// Whether parse_json would take it.
+bool is_json(std::string_view text);
+
+/// The compact text: sorted keys, no white space. `value` holds valid UTF-8 strings only.
+std::string dump_json(const Json& value);
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+#include "base/time.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono;
+
+/// Reads exactly `digits` decimal digits off the front of `text`; -1 if they are not there.
+int take_number(std::string_view& text, size_t digits) {
+  if (text.size() < digits) return -1;
+  int value = 0;
+  for (size_t i = 0; i < digits; ++i) {
+    if (text[i] < '0' || text[i] > '9') return -1;
+    value = value * 10 + (text[i] - '0');
+  }
+  text.remove_prefix(digits);
+  return value;
+}
+
+bool take_char(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::string format_rfc3339(TimePoint time) {
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
+}
+
+Result<TimePoint> parse_rfc3339(std::string_view text) {
+  const auto malformed = [&] {
+    return fail("time.malformed",
+                fmt::format("\"{}\" is no RFC 3339 time such as 2021-09-01T12:00:00Z", text));
+  };
+  std::string_view rest = text;
+  const int year_number = take_number(rest, 4);
+  if (year_number < 0 || !take_char(rest, "-")) return malformed();
+  const int month_number = take_number(rest, 2);
+  if (month_number < 0 || !take_char(rest, "-")) return malformed();
+  const int day_number = take_number(rest, 2);
+  if (day_number < 0 || !take_char(rest, "Tt ")) return malformed();
+  const int hour = take_number(rest, 2);
+  if (hour < 0 || hour > 23 || !take_char(rest, ":")) return malformed();
+  const int minute = take_number(rest, 2);
+  if (minute < 0 || minute > 59 || !take_char(rest, ":")) return malformed();
+  const int second = take_number(rest, 2);
+  if (second < 0 || second > 60) return malformed();
+
+  int millis = 0;
+  if (take_char(rest, ".")) {
+    int scale = 100;
+    size_t digits = 0;
+    for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; ++digits) {
+      millis += (rest.front() - '0') * scale;
+      scale /= 10;
+      rest.remove_prefix(1);
+    }
+    if (digits == 0) return malformed();
+  }
+
+  minutes offset{0};
+  if (!take_char(rest, "Zz")) {
+    if (rest.empty()) return malformed();
+    const bool west = rest.front() == '-';
+    if (!take_char(rest, "+-")) return malformed();
+    const int offset_hour = take_number(rest, 2);
+    if (offset_hour < 0 || offset_hour > 23 || !take_char(rest, ":")) return malformed();
+    const int offset_minute = take_number(rest, 2);
+    if (offset_minute < 0 || offset_minute > 59) return malformed();
+    offset = minutes(offset_hour * 60 + offset_minute) * (west ? -1 : 1);
+  }
+  if (!rest.empty()) return malformed();
+
+  const year_month_day date{year(year_number), month(static_cast<unsigned>(month_number)),
+                            day(static_cast<unsigned>(day_number))};
+  if (!date.ok()) return malformed();
+  return TimePoint(sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) - offset +
+                   seconds(second) + milliseconds(millis));
+}
+
+}  // namespace millrace

@@ -1,0 +1,39 @@
+# One target a room: millrace_library(NAME SOURCES … DEPS …) and millrace_test(NAME SOURCES … DEPS …).
+# Includes are written from the root of the tree ("base/result.h"), so an include says which room it enters.
+
+option(MILLRACE_WERROR "Warnings are errors" ON)
+set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+
+add_library(millrace_flags INTERFACE)
+target_compile_features(millrace_flags INTERFACE cxx_std_20)
+target_include_directories(millrace_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+if(MILLRACE_WERROR)
+  target_compile_options(millrace_flags INTERFACE -Werror)
+endif()
+if(MILLRACE_SANITIZE)
+  target_compile_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+target_link_options(millrace_flags INTERFACE -fuse-ld=mold)
+
+function(millrace_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC millrace_flags ${ARG_DEPS})
+  if(NOT name STREQUAL "millrace_base")
+    target_precompile_headers(${name} REUSE_FROM millrace_base)
+  endif()
+endfunction()
+
+function(millrace_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE millrace_flags ${ARG_DEPS} GTest::gmock_main)
+  target_precompile_headers(${name} REUSE_FROM millrace_base)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "base/event.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/time.h"
+
+namespace millrace {
+namespace {
+
+TEST(Time, IsWrittenWithMilliseconds) {
+  EXPECT_EQ(format_rfc3339(from_millis(0)), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_rfc3339(from_millis(1630497600123)), "2021-09-01T12:00:00.123Z");
+}
+
+TEST(Time, ReadsEveryFormOfRfc3339) {
+  EXPECT_EQ(parse_rfc3339("2021-09-01T12:00:00Z"), from_millis(1630497600000));
+  EXPECT_EQ(parse_rfc3339("2021-09-01t14:30:00.1239+02:30"), from_millis(1630497600123));
+  EXPECT_EQ(parse_rfc3339("2021-09-01 09:30:00-02:30"), from_millis(1630497600000));
+  EXPECT_EQ(parse_rfc3339("2016-12-31T23:59:60Z"), parse_rfc3339("2017-01-01T00:00:00Z"));
+}
+
+TEST(Time, RefusesWhatIsNoTime) {
+  for (const char* text :
+       {"", "2021", "2021-09-01", "2021-09-01T12:00:00", "2021-02-30T00:00:00Z",
+        "2021-13-01T00:00:00Z", "2021-09-01T24:00:00Z", "2021-09-01T12:00:00.Z",
+        "2021-09-01T12:00:00Zx", "21-09-01T12:00:00Z", "2021-09-01T12:00:00+2"}) {
+    EXPECT_FALSE(parse_rfc3339(text)) << text;
+  }
+}
+
+TEST(InstanceIds, SortByTheTimeOfTheirMaking) {
+  const InstanceId early = make_instance_id(from_millis(1000), {0xff, 0xff, 0xff});
+  const InstanceId late = make_instance_id(from_millis(1001), {});
+  EXPECT_LT(early, late);
+  EXPECT_LT(to_string(early), to_string(late));
+}
+
+TEST(InstanceIds, AreReadAsTheyAreWritten) {
+  const InstanceId id =
+      make_instance_id(from_millis(1630497600123), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  EXPECT_EQ(to_string(id)[14], '7') << "version";
+  EXPECT_EQ(parse_instance_id(to_string(id)), id);
+  for (const char* text : {"", "0190b5a4", "0190b5a4-7c1e-7f2a-8000-0123456789ax",
+                           "0190b5a47-c1e-7f2a-8000-0123456789ab"}) {
+    EXPECT_FALSE(parse_instance_id(text)) << text;
+  }
+}
+
+TEST(Identifiers, AreLettersDigitsPeriodsDashesAndUnderscores) {
+  EXPECT_TRUE(is_identifier("Wait-for_booking.2"));
+  EXPECT_FALSE(is_identifier(""));
+  EXPECT_FALSE(is_identifier("a b"));
+  EXPECT_FALSE(is_identifier("ä"));
+  EXPECT_FALSE(is_identifier(std::string(129, 'a')));
+}
+
+TEST(Base64, IsStandardAndStrict) {
+  EXPECT_EQ(base64_encode(std::string_view("\0\xff\x10z", 4)), "AP8Qeg==");
+  EXPECT_EQ(base64_decode("AP8Qeg=="), std::string("\0\xff\x10z", 4));
+  EXPECT_EQ(base64_decode(""), "");
+  for (const char* text : {"AP8Qeg", "AP8Q\n", "AP8-", "A===", "AP8Qeg==x"}) {
+    EXPECT_FALSE(base64_decode(text)) << text;
+  }
+}
+
+TEST(Fingerprint, KeepsItsPartsApart) {
+  EXPECT_NE(fingerprint({"ab", "c"}), fingerprint({"a", "bc"}));
+  EXPECT_EQ(fingerprint({"ab", "c"}), fingerprint({"ab", "c"}));
+}
+
+TEST(Utf8, KnowsTheIllFormedKinds) {
+  EXPECT_TRUE(is_utf8("plain, \xc3\xa4, \xe2\x82\xac, \xf0\x9f\x98\x80"));
+  for (const char* bytes :
+       {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe2\x82", "\xed\xa0\x80",
+        "\xf0\x80\x80\xaf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xfe"}) {
+    EXPECT_FALSE(is_utf8(bytes));
+  }
+}
+
+TEST(JsonText, KeepsTheDigitsOfIntegers) {
+  EXPECT_EQ(dump_json(*parse_json("[9007199254740993,-9223372036854775808,18446744073709551615]")),
+            "[9007199254740993,-9223372036854775808,18446744073709551615]");
+}
+
+TEST(JsonText, IsRefusedWhenItIsNoJson) {
+  for (const char* text : {"", "{", "{\"a\":}", "[1,]", "nul", "\"\\ud800\"", "\"\xff\"", "1e400",
+                           "{\"a\":1} x", "'a'", "NaN", "\"\x01\""}) {
+    const Result<Json> json = parse_json(text);
+    ASSERT_FALSE(json) << text;
+    EXPECT_EQ(json.error().code, "json.malformed") << text;
+    EXPECT_FALSE(is_json(text)) << text;
+  }
+}
+
+TEST(JsonText, NestsTo128AndNoDeeper) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(128)));
+  ASSERT_FALSE(parse_json(nested(129)));
+  EXPECT_EQ(parse_json(nested(129)).error().code, "json.depth");
+  EXPECT_TRUE(parse_json("\"" + std::string(500, '[') + "\""))
+      << "brackets in strings do not count";
+}
+
+TEST(EventAttributes, HaveOneStringForm) {
+  Event event{.id = "1", .source = "s", .type = "t", .subject = "x"};
+  event.extensions = {{"flag", true}, {"count", -7}, {"name", std::string("n")}};
+  EXPECT_EQ(attribute(event, "subject"), "x");
+  EXPECT_EQ(attribute(event, "flag"), "true");
+  EXPECT_EQ(attribute(event, "count"), "-7");
+  EXPECT_EQ(attribute(event, "name"), "n");
+  EXPECT_EQ(attribute(event, "specversion"), "1.0");
+  EXPECT_EQ(attribute(event, "time"), std::nullopt);
+  EXPECT_EQ(attribute(event, "missing"), std::nullopt);
+}
+
+TEST(EventPayload, IsDecidedOnItsBytes) {
+  Event event;
+  EXPECT_EQ(payload(event), nullptr);
+  event.data = R"({"a":1})";
+  EXPECT_EQ(payload(event), Json({{"a", 1}}));
+  event.data = "hello";
+  EXPECT_EQ(payload(event), "aGVsbG8=");
+  event.data = "\"hello\"";
+  EXPECT_EQ(payload(event), "hello");
+}
+
+TEST(ContentTypes, ThatMeanJson) {
+  EXPECT_TRUE(is_json_content_type(std::nullopt));
+  EXPECT_TRUE(is_json_content_type("application/json"));
+  EXPECT_TRUE(is_json_content_type("Application/JSON ; charset=utf-8"));
+  EXPECT_TRUE(is_json_content_type("application/vnd.x+json"));
+  EXPECT_FALSE(is_json_content_type("text/plain"));
+  EXPECT_FALSE(is_json_content_type("application/jsonp"));
+}
+
+}  // namespace
+}  // namespace millrace
