@@ -5,6 +5,13 @@
 namespace millrace {
 namespace {
 
+/// A byte order mark, which nlohmann passes over, and NUL, which it takes for the end of the text,
+/// stand in no JSON text (RFC 8259, sections 2 and 8.1).
+size_t no_json_at(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) return 0;
+  return text.find('\0');
+}
+
 /// The first byte at which nesting passes kMaxJsonDepth, or npos. Only brackets outside strings
 /// count, so it is right for any text that is JSON at all.
 size_t too_deep_at(std::string_view text) {
@@ -32,10 +39,18 @@ size_t too_deep_at(std::string_view text) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  if (const size_t at = no_json_at(text); at != std::string_view::npos) {
+    return fail("json.malformed",
+                fmt::format("byte {} is a NUL or a byte order mark, which JSON does not have", at));
+  }
   if (const size_t at = too_deep_at(text); at != std::string_view::npos) {
     return fail("json.depth",
                 fmt::format("JSON nests deeper than {} at byte {}", kMaxJsonDepth, at));
   }
+  return parse_own_json(text);
+}
+
+Result<Json> parse_own_json(std::string_view text) {
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& e) {
@@ -54,7 +69,15 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 bool is_json(std::string_view text) {
-  return too_deep_at(text) == std::string_view::npos && Json::accept(text.begin(), text.end());
+  return no_json_at(text) == std::string_view::npos &&
+         too_deep_at(text) == std::string_view::npos && Json::accept(text.begin(), text.end());
+}
+
+bool nests_deeper(const Json& value, size_t depth) {
+  if (!value.is_structured()) return false;
+  if (depth == 0) return true;
+  return std::any_of(value.begin(), value.end(),
+                     [&](const Json& item) { return nests_deeper(item, depth - 1); });
 }
 
 std::string dump_json(const Json& value) { return value.dump(); }

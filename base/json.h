@@ -22,6 +22,12 @@ inline constexpr size_t kMaxJsonDepth = 128;
 /// `json.depth`.
 Result<Json> parse_json(std::string_view text);
 
+/// Reads JSON that this program wrote: the same, without the bounds on what comes from outside.
+Result<Json> parse_own_json(std::string_view text);
+
+/// Whether arrays and objects nest more than `depth` deep in the value.
+bool nests_deeper(const Json& value, size_t depth);
+
 /// Whether parse_json would take it.
 bool is_json(std::string_view text);
 

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <tl/expected.hpp>
@@ -29,7 +30,17 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     return static_cast<const tl::expected<T, Error>&>(a) ==
            static_cast<const tl::expected<T, Error>&>(b);
   }
+  template <class U = T>
+  friend bool operator==(const Result& a, const std::type_identity_t<U>& b) {
+    return a.has_value() && *a == b;
+  }
 };
+
+/// What TRY yields: the value moved out, or nothing for a Status.
+template <class T>
+T take_value(tl::expected<T, Error>&& result) {
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
 
 /// A Result without a value.
 using Status = Result<void>;
@@ -47,10 +58,14 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
 
 }  // namespace millrace
 
-/// The value of a Result, or return its error from the enclosing function.
-#define TRY(expression)                                                      \
-  __extension__({                                                            \
-    auto&& try_result_ = (expression);                                       \
-    if (!try_result_) return tl::unexpected(std::move(try_result_).error()); \
-    std::move(try_result_).value();                                          \
+#define MILLRACE_JOIN_(a, b) a##b
+#define MILLRACE_JOIN(a, b) MILLRACE_JOIN_(a, b)
+#define MILLRACE_TRY(name, expression)                         \
+  __extension__({                                              \
+    auto name = (expression);                                  \
+    if (!name) return tl::unexpected(std::move(name).error()); \
+    ::millrace::take_value(std::move(name));                   \
   })
+
+/// The value of a Result, or return its error from the enclosing function.
+#define TRY(expression) MILLRACE_TRY(MILLRACE_JOIN(try_result_, __COUNTER__), expression)

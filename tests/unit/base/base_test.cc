@@ -4,6 +4,7 @@
 #include "base/event.h"
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/time.h"
 
 namespace millrace {
@@ -94,6 +95,14 @@ TEST(JsonText, IsRefusedWhenItIsNoJson) {
   }
 }
 
+TEST(JsonText, HasNoByteOrderMarkAndNoNul) {
+  using std::string_view_literals::operator""sv;
+  for (const std::string_view text : {"\xef\xbb\xbf{}"sv, "1\0garbage"sv, "{}\0"sv}) {
+    EXPECT_FALSE(parse_json(text));
+    EXPECT_FALSE(is_json(text));
+  }
+}
+
 TEST(JsonText, NestsTo128AndNoDeeper) {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
@@ -103,6 +112,26 @@ TEST(JsonText, NestsTo128AndNoDeeper) {
   EXPECT_EQ(parse_json(nested(129)).error().code, "json.depth");
   EXPECT_TRUE(parse_json("\"" + std::string(500, '[') + "\""))
       << "brackets in strings do not count";
+}
+
+TEST(LazyJson, IsParsedAndWrittenOnlyWhenAsked) {
+  const LazyJson lazy = LazyJson::of_text(R"({"b":1,"a":[2]})");
+  EXPECT_EQ(lazy.text(), R"({"b":1,"a":[2]})") << "the text as it was";
+  EXPECT_EQ(lazy.value(), Json({{"a", {2}}, {"b", 1}}));
+}
+
+TEST(LazyJson, LeavesItsCopiesAsTheyAreWhenItIsEdited) {
+  LazyJson one{Json{{"a", 1}}};
+  const LazyJson other = one;
+  one.edit()["a"] = 2;
+  EXPECT_EQ(one.text(), R"({"a":2})");
+  EXPECT_EQ(other.text(), R"({"a":1})");
+}
+
+TEST(LazyJson, TakesWhatGrewDeeperThanJsonFromOutsideMayBe) {
+  const std::string deep = std::string(200, '[') + std::string(200, ']');
+  EXPECT_TRUE(nests_deeper(LazyJson::of_text(deep).value(), 199));
+  EXPECT_FALSE(nests_deeper(LazyJson::of_text(deep).value(), 200));
 }
 
 TEST(EventAttributes, HaveOneStringForm) {
