@@ -1,0 +1,151 @@
+#include "cloudevents/binary_mode.h"
+
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "cloudevents/errors.h"
+#include "cloudevents/event_builder.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_text.h"
+#include "cloudevents/media_type.h"
+#include "cloudevents/percent.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kPrefix = "ce-";
+
+bool is_attribute_header(std::string_view name) {
+  return same_header(name.substr(0, kPrefix.size()), kPrefix);
+}
+
+/// The one `content-type`, as it stands there.
+Result<std::optional<std::string>> content_type(const Headers& headers) {
+  std::optional<std::string> found;
+  for (const auto& [name, value] : headers) {
+    if (!same_header(name, "content-type")) continue;
+    if (found) {
+      return fail(kEventDuplicateAttribute.code,
+                  fmt::format("header \"content-type\" is given twice, as {} and {}; expected once",
+                              shown(*found), shown(value)));
+    }
+    found = std::string(trim_blanks(value));
+  }
+  return found;
+}
+
+/// Takes off quotes, then one round of percent-encoding (HTTP binding, section 3.1.3.2).
+Result<std::string> decode_header_value(std::string_view name, std::string_view value) {
+  const auto undecodable = [&](std::string_view expected) {
+    return fail(kEventHeaderEncoding.code,
+                fmt::format("header {} is {}; expected {}", shown(name), shown(value), expected));
+  };
+  std::string_view rest = trim_blanks(value);
+  std::optional<std::string> text;
+  if (rest.starts_with('"')) {
+    text = take_quoted_string(rest);
+    if (!text || !rest.empty()) return undecodable("the closing quote at its end");
+  } else {
+    text = std::string(rest);
+  }
+  text = percent_decode(*text);
+  if (!text) return undecodable("two hexadecimal digits after each %");
+  if (!is_utf8(*text)) return undecodable("UTF-8 once percent-decoded");
+  return std::move(*text);
+}
+
+}  // namespace
+
+Result<ContentMode> content_mode(const Headers& headers) {
+  const std::optional<std::string> type = TRY(content_type(headers));
+  if (!type) {
+    for (const auto& header : headers) {
+      if (is_attribute_header(header.first)) return ContentMode::kBinary;
+    }
+    return ContentMode::kStructured;
+  }
+  const std::optional<MediaType> media = parse_media_type(*type);
+  if (!media) {
+    return fail(kEventContentType.code,
+                fmt::format("header \"content-type\" is {}; expected a media type such as "
+                            "application/cloudevents+json",
+                            shown(*type)));
+  }
+  if (!media->essence.starts_with("application/cloudevents")) return ContentMode::kBinary;
+  const bool is_batch = media->essence == "application/cloudevents-batch+json";
+  if (!is_batch && media->essence != kStructuredContentType) {
+    return fail(kEventUnsupportedFormat.code,
+                fmt::format("header \"content-type\" is {}; of the event formats JSON is "
+                            "supported: application/cloudevents+json",
+                            shown(*type)));
+  }
+  for (const auto& [name, value] : media->parameters) {
+    if (name == "charset" && to_lower(value) != "utf-8") {
+      return fail(
+          kEventContentType.code,
+          fmt::format("header \"content-type\" has the charset {}; expected utf-8", shown(value)));
+    }
+  }
+  return is_batch ? ContentMode::kBatch : ContentMode::kStructured;
+}
+
+Result<Event> decode_binary(const Headers& headers, std::string_view body, size_t max_bytes) {
+  const std::optional<std::string> type = TRY(content_type(headers));
+  if (find_header(headers, "ce-specversion") == nullptr) {
+    return fail(
+        kEventMissingAttribute.code,
+        "header \"ce-specversion\" is missing; expected it beside another content type than "
+        "application/cloudevents+json, or that content type");
+  }
+  size_t bytes = body.size();
+  for (const auto& [name, value] : headers) {
+    if (is_attribute_header(name)) bytes += name.size() + value.size();
+  }
+  if (bytes > max_bytes) {
+    return fail(kEventTooLarge.code,
+                fmt::format("the event has {} bytes; expected at most {}", bytes, max_bytes));
+  }
+  EventBuilder builder;
+  for (const auto& [name, value] : headers) {
+    if (!is_attribute_header(name)) continue;
+    std::string text = TRY(decode_header_value(name, value));
+    const Status added = builder.add(to_lower(name.substr(kPrefix.size())), std::move(text));
+    if (!added) return tl::unexpected(added.error());
+  }
+  if (!builder.datacontenttype()) {
+    const Status added = type ? builder.add("datacontenttype", *type) : Status();
+    if (!added) return tl::unexpected(added.error());
+  } else if (type && type != builder.datacontenttype()) {
+    return fail(kEventDuplicateAttribute.code,
+                fmt::format("header \"content-type\" is {} and \"ce-datacontenttype\" is {}; "
+                            "expected one of them, or the same",
+                            shown(*type), shown(*builder.datacontenttype())));
+  }
+  if (!body.empty()) builder.set_data(std::string(body));
+  return std::move(builder).finish();
+}
+
+Headers encode_binary_headers(const Event& event) {
+  Headers headers;
+  const auto add = [&](std::string_view name) {
+    if (const std::optional<std::string> value = attribute(event, name)) {
+      headers.emplace_back(std::string(kPrefix) + std::string(name), percent_encode(*value, "\""));
+    }
+  };
+  for (const char* name :
+       {"specversion", "id", "source", "type", "subject", "time", "dataschema"}) {
+    add(name);
+  }
+  for (const auto& extension : event.extensions) add(extension.first);
+  if (event.datacontenttype) {
+    headers.emplace_back("content-type", *event.datacontenttype);
+  } else if (event.data && is_json_text(*event.data)) {
+    headers.emplace_back("content-type", "application/json");
+  }
+  return headers;
+}
+
+}  // namespace millrace

@@ -1,0 +1,30 @@
+#include "cloudevents/headers.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+bool same_header(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+const std::string* find_header(const Headers& headers, std::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (same_header(key, name)) return &value;
+  }
+  return nullptr;
+}
+
+}  // namespace millrace

@@ -1,0 +1,246 @@
+#include "cloudevents/json_format.h"
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "cloudevents/errors.h"
+#include "cloudevents/event_builder.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_text.h"
+
+namespace millrace {
+namespace {
+
+/// Parses the whole text once more, for the place where it goes wrong.
+tl::unexpected<Error> malformed(std::string_view text) {
+  const Result<Json> parsed = parse_json(text);
+  return fail(kEventMalformedJson.code,
+              fmt::format("the event is no JSON text: {}",
+                          parsed ? "a byte order mark before it, or a NUL byte behind it"
+                                 : parsed.error().message));
+}
+
+Status check_utf8(std::string_view text) {
+  if (is_utf8(text)) return {};
+  return fail(kEventNotUtf8.code, "the JSON text is not valid UTF-8; expected UTF-8");
+}
+
+/// What bounds the work on one event, before anything else is looked at.
+Status check_bounds(std::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes) {
+    return fail(kEventTooLarge.code,
+                fmt::format("the event has {} bytes; expected at most {}", text.size(), max_bytes));
+  }
+  if (const size_t depth = depth_of_json(text); depth > kMaxJsonDepth) {
+    return fail(kEventDepth.code, fmt::format("the JSON text nests {} deep; expected at most {}",
+                                              depth, kMaxJsonDepth));
+  }
+  return {};
+}
+
+/// What a JSON text is, for a message.
+std::string_view kind_of(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    default:
+      return "a number";
+  }
+}
+
+/// An attribute's value, of any JSON text; nullopt is null (section 2.2).
+Result<std::optional<AttributeValue>> read_attribute(std::string_view name, std::string_view json) {
+  using Value = std::optional<AttributeValue>;
+  if (json == "null") return Value();
+  if (json.front() == '"') return Value(*read_string(json));
+  const auto mistyped = [&](std::string_view found, std::string_view expected) {
+    return fail(kEventAttributeType.code,
+                fmt::format("attribute {} is {}; expected {}", shown(name), found, expected));
+  };
+  const std::string_view expected =
+      is_core_attribute(name) ? "a string" : "a string, a boolean or an integer";
+  if (json.front() == '{') return mistyped("an object", expected);
+  if (json.front() == '[') return mistyped("an array", expected);
+  const std::string_view head = json.substr(0, 40);
+  if (is_core_attribute(name)) return mistyped(head, expected);
+  if (json == "true") return Value(true);
+  if (json == "false") return Value(false);
+  if (json.find_first_of(".eE") != std::string_view::npos) {
+    return mistyped(head, "an integer without fraction and exponent");
+  }
+  int32_t number = 0;
+  if (std::from_chars(json.data(), json.data() + json.size(), number).ec != std::errc()) {
+    return fail(kEventAttributeValue.code,
+                fmt::format("attribute {} is {}; expected a number from -2147483648 to 2147483647",
+                            shown(name), head));
+  }
+  return Value(number);
+}
+
+/// is_json_text, with a short way for what most values are.
+bool is_json_value(std::string_view text) {
+  return text == "null" || text == "true" || text == "false" || is_plain_string(text) ||
+         is_json_text(text);
+}
+
+/// The two members that hold the data, as they stand in the text.
+struct DataMembers {
+  std::optional<std::string_view> data;
+  std::optional<std::string_view> base64;
+};
+
+Status set_data(DataMembers members, EventBuilder& builder) {
+  if (members.data == "null") members.data.reset();
+  if (members.base64 == "null") members.base64.reset();
+  if (members.data && members.base64) {
+    return fail(kEventDataConflict.code,
+                "\"data\" and \"data_base64\" are both present; expected one of them");
+  }
+  if (members.base64) {
+    const std::optional<std::string> text = read_string(*members.base64);
+    std::optional<std::string> bytes;
+    if (text) bytes = base64_decode(*text);
+    if (!bytes) {
+      return fail(kEventDataBase64.code,
+                  fmt::format("\"data_base64\" is {}; expected a string of Base64 (RFC 4648, "
+                              "section 4) with its padding",
+                              shown(text ? *text : *members.base64)));
+    }
+    builder.set_data(std::move(*bytes));
+  } else if (members.data) {
+    const bool is_text =
+        members.data->front() == '"' && !is_json_content_type(builder.datacontenttype());
+    builder.set_data(is_text ? *read_string(*members.data) : compact_json(*members.data));
+  }
+  return {};
+}
+
+Result<Event> decode_object(std::string_view text, size_t max_bytes) {
+  if (const Status checked = check_bounds(text, max_bytes); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const std::optional<std::vector<JsonMember>> members = split_object(text);
+  if (!members) {
+    const Result<Json> json = parse_json(text);
+    if (!json || !is_json_text(text)) return malformed(text);
+    return fail(kEventNotObject.code,
+                fmt::format("the JSON text is {}; expected an object{}", kind_of(*json),
+                            json->is_array() ? " (a batch has the content type "
+                                               "application/cloudevents-batch+json)"
+                                             : ""));
+  }
+  EventBuilder builder;
+  DataMembers data;
+  for (const JsonMember& member : *members) {
+    const std::optional<std::string> name = read_string(member.key);
+    if (!name || !is_json_value(member.value)) return malformed(text);
+    if (*name == "data" || *name == "data_base64") {
+      std::optional<std::string_view>& slot = *name == "data" ? data.data : data.base64;
+      if (slot) {
+        return fail(kEventDuplicateAttribute.code,
+                    fmt::format("member \"{}\" is given twice; expected once", *name));
+      }
+      slot = member.value;
+      continue;
+    }
+    std::optional<AttributeValue> value = TRY(read_attribute(*name, member.value));
+    const Status added = builder.add(*name, std::move(value));
+    if (!added) return tl::unexpected(added.error());
+  }
+  if (const Status checked = set_data(data, builder); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  return std::move(builder).finish();
+}
+
+/// Begins the object or goes on with it.
+void append_member(std::string& out, std::string_view name, std::string_view json) {
+  out += out.empty() ? "{\"" : ",\"";
+  out += name;
+  out += "\":";
+  out += json;
+}
+
+void append_data(std::string& out, const Event& event) {
+  const std::string& data = *event.data;
+  if (!is_json_content_type(event.datacontenttype)) {
+    if (is_utf8(data)) return append_member(out, "data", quote_string(data));
+  } else if (depth_of_json(data) < kMaxJsonDepth && is_json_text(data)) {
+    const std::string json = compact_json(data);
+    if (json != "null") return append_member(out, "data", json);
+  }
+  append_member(out, "data_base64", "\"" + base64_encode(data) + "\"");
+}
+
+}  // namespace
+
+Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
+  if (const Status checked = check_utf8(text); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  return decode_object(text, max_bytes);
+}
+
+Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventLimits& limits) {
+  if (const Status checked = check_utf8(text); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const std::optional<std::vector<std::string_view>> elements = split_array(text);
+  if (!elements) {
+    if (!is_json_text(text)) return malformed(text);
+    return fail(kEventNotArray.code, "the JSON text of the batch is no array; expected one");
+  }
+  if (elements->size() > limits.batch_events) {
+    return fail(kEventBatchTooLarge.code,
+                fmt::format("the batch has {} events; expected at most {}", elements->size(),
+                            limits.batch_events));
+  }
+  std::vector<Event> events;
+  events.reserve(elements->size());
+  for (size_t i = 0; i < elements->size(); ++i) {
+    Result<Event> event = decode_object((*elements)[i], limits.event_bytes);
+    if (!event) return fail_in(fmt::format("[{}]", i), std::move(event.error()));
+    events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+std::string encode_json_event(const Event& event) {
+  std::string out;
+  append_member(out, "specversion", "\"1.0\"");
+  append_member(out, "id", quote_string(event.id));
+  append_member(out, "source", quote_string(event.source));
+  append_member(out, "type", quote_string(event.type));
+  if (event.subject) append_member(out, "subject", quote_string(*event.subject));
+  if (event.time) append_member(out, "time", quote_string(*event.time));
+  if (event.datacontenttype) {
+    append_member(out, "datacontenttype", quote_string(*event.datacontenttype));
+  }
+  if (event.dataschema) append_member(out, "dataschema", quote_string(*event.dataschema));
+  for (const auto& [name, value] : event.extensions) {
+    const auto* text = std::get_if<std::string>(&value);
+    append_member(out, name, text != nullptr ? quote_string(*text) : *attribute(event, name));
+  }
+  if (event.data) append_data(out, event);
+  return out + "}";
+}
+
+Json event_to_json(const Event& event) {
+  Result<Json> json = parse_json(encode_json_event(event));
+  CHECK(json, "the encoder wrote no JSON: {}", json.error().message);
+  return std::move(*json);
+}
+
+}  // namespace millrace

@@ -1,0 +1,38 @@
+#include "cloudevents/subject.h"
+
+#include "cloudevents/percent.h"
+
+namespace millrace {
+namespace {
+
+/// No encoded text is a `%` alone, so it can stand for the token that NATS does not allow.
+constexpr std::string_view kEmptyToken = "%";
+
+}  // namespace
+
+std::string event_subject(std::string_view ns, std::string_view type) {
+  std::string tail;
+  for (size_t i = 0; i < type.size(); ++i) {
+    const bool separates =
+        type[i] == '.' && i + 1 < type.size() && !tail.empty() && tail.back() != '.';
+    const std::string piece =
+        separates ? "." : percent_encode(type.substr(i, 1), type[i] == '.' ? "." : "*>");
+    if (tail.size() + piece.size() > kMaxSubjectTail) break;
+    tail += piece;
+  }
+  if (tail.ends_with('.')) tail.pop_back();  // cut just behind a separator
+  return std::string(kEventSubjectPrefix) +
+         (ns.empty() ? std::string(kEmptyToken) : percent_encode(ns, ".*>")) + "." +
+         (tail.empty() ? std::string(kEmptyToken) : tail);
+}
+
+std::optional<std::string> subject_namespace(std::string_view subject) {
+  if (!subject.starts_with(kEventSubjectPrefix)) return std::nullopt;
+  subject.remove_prefix(kEventSubjectPrefix.size());
+  const size_t dot = subject.find('.');
+  if (dot == 0 || dot == std::string_view::npos || dot + 1 == subject.size()) return std::nullopt;
+  const std::string_view token = subject.substr(0, dot);
+  return token == kEmptyToken ? std::string() : percent_decode(token);
+}
+
+}  // namespace millrace

@@ -1,0 +1,93 @@
+#include "cloudevents/uri.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace millrace {
+namespace {
+
+bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// Unreserved characters, sub-delims, those of `also`, and percent triples.
+bool consists_of(std::string_view text, std::string_view also) {
+  constexpr std::string_view kMarks = "-._~!$&'()*+,;=";
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '%') {
+      if (text.size() - i < 3 || !is_hex(text[i + 1]) || !is_hex(text[i + 2])) return false;
+      i += 2;
+    } else if (!is_alpha(c) && !is_digit(c) && kMarks.find(c) == std::string_view::npos &&
+               also.find(c) == std::string_view::npos) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// `[userinfo@]host[:port]`; an address in brackets is checked for its characters only.
+bool is_authority(std::string_view text) {
+  if (const size_t at = text.find('@'); at != std::string_view::npos) {
+    if (!consists_of(text.substr(0, at), ":")) return false;
+    text.remove_prefix(at + 1);
+  }
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const size_t close = text.find(']');
+    if (close == std::string_view::npos || close == 1) return false;
+    if (!consists_of(text.substr(1, close - 1), ":")) return false;
+    port = text.substr(close + 1);
+  } else {
+    const size_t colon = std::min(text.find(':'), text.size());
+    if (!consists_of(text.substr(0, colon), "")) return false;
+    port = text.substr(colon);
+  }
+  if (port.empty()) return true;
+  return port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit);
+}
+
+/// The scheme without its colon; nullopt if the text does not begin with one.
+std::optional<std::string_view> scheme_of(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || !is_alpha(text.front())) {
+    return std::nullopt;
+  }
+  const std::string_view scheme = text.substr(0, colon);
+  const auto in_scheme = [](char c) {
+    return is_alpha(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+  };
+  if (!std::all_of(scheme.begin(), scheme.end(), in_scheme)) return std::nullopt;
+  return scheme;
+}
+
+}  // namespace
+
+bool is_uri_reference(std::string_view text) {
+  const std::optional<std::string_view> scheme = scheme_of(text);
+  if (scheme) text.remove_prefix(scheme->size() + 1);
+
+  if (const size_t hash = text.find('#'); hash != std::string_view::npos) {
+    if (!consists_of(text.substr(hash + 1), ":@/?")) return false;
+    text = text.substr(0, hash);
+  }
+  if (const size_t question = text.find('?'); question != std::string_view::npos) {
+    if (!consists_of(text.substr(question + 1), ":@/?")) return false;
+    text = text.substr(0, question);
+  }
+  if (text.starts_with("//")) {
+    text.remove_prefix(2);
+    const size_t slash = std::min(text.find('/'), text.size());
+    if (!is_authority(text.substr(0, slash))) return false;
+    text.remove_prefix(slash);
+  } else if (!scheme && text.substr(0, text.find('/')).find(':') != std::string_view::npos) {
+    return false;  // would read as a scheme: section 4.2
+  }
+  return consists_of(text, ":@/");
+}
+
+bool is_absolute_uri(std::string_view text) {
+  return scheme_of(text).has_value() && is_uri_reference(text);
+}
+
+}  // namespace millrace

@@ -1,0 +1,107 @@
+#include "cloudevents/http_binding.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "malformed_events.h"
+
+namespace millrace {
+namespace {
+
+Event minimal() { return {.id = "1", .source = "/s", .type = "t"}; }
+
+const std::vector<Event> kOneMinimal = {minimal()};
+
+TEST(HttpBinding, ReadsStructuredMode) {
+  EXPECT_EQ(decode_http({}, structured("")), kOneMinimal);
+  EXPECT_EQ(decode_http({{"Host", "x"}, {"Content-Length", "9"}}, structured("")), kOneMinimal);
+  EXPECT_EQ(decode_http({{"Content-Type", "application/cloudevents+json; charset=UTF-8"}},
+                        structured("")),
+            kOneMinimal);
+}
+
+TEST(HttpBinding, ReadsBinaryMode) {
+  EXPECT_EQ(decode_http(binary({}), ""), kOneMinimal);
+  Event event = minimal();
+  event.datacontenttype = "text/plain";
+  event.data = "hello";
+  EXPECT_EQ(decode_http(binary({{"Content-Type", "text/plain"}}), "hello"), std::vector{event});
+}
+
+TEST(HttpBinding, ReadsBatches) {
+  const Headers batch = {{"content-type", "application/cloudevents-batch+json; charset=utf-8"}};
+  EXPECT_EQ(decode_http(batch, "[]"), std::vector<Event>());
+  EXPECT_EQ(decode_http(batch, "[" + structured("") + "," + structured("") + "]"),
+            (std::vector{minimal(), minimal()}));
+  const Result<std::vector<Event>> bad = decode_http(batch, "[" + structured("") + ",{}]");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, "event.missing_attribute");
+  EXPECT_TRUE(bad.error().message.starts_with("[1]: ")) << bad.error().message;
+}
+
+TEST(HttpBinding, HasTheLimitsThatItIsGiven) {
+  const EventLimits limits = {.event_bytes = 62, .batch_events = 1};
+  EXPECT_TRUE(decode_http({}, structured(""), limits));
+  EXPECT_EQ(decode_http({}, structured(R"(, "x": "long")"), limits).error().code,
+            "event.too_large");
+  EXPECT_EQ(decode_http(binary({}), std::string(60, 'x'), limits).error().code, "event.too_large");
+  EXPECT_EQ(decode_http({{"content-type", "application/cloudevents-batch+json"}},
+                        "[" + structured("") + "," + structured("") + "]", limits)
+                .error()
+                .code,
+            "event.batch_too_large");
+}
+
+TEST(HttpBinding, TakesTheDataContentTypeFromContentTypeOnly) {
+  const Result<std::vector<Event>> events =
+      decode_http(binary({{"ce-datacontenttype", "text/plain"}}), "x");
+  ASSERT_FALSE(events);
+  EXPECT_EQ(events.error().code, "event.content_type");
+}
+
+TEST(HttpBinding, WritesStructuredMode) {
+  const HttpMessage message = encode_http_structured(minimal());
+  EXPECT_EQ(message.headers, (Headers{{"content-type", "application/cloudevents+json"}}));
+  EXPECT_EQ(decode_http(message.headers, message.body), kOneMinimal);
+}
+
+TEST(HttpBinding, WritesBinaryMode) {
+  Event event = minimal();
+  event.subject = "Euro € 😀 \"100%\"";
+  event.time = "2018-04-05T03:56:24Z";
+  event.datacontenttype = "text/plain";
+  event.dataschema = "urn:x";
+  event.extensions = {{"flag", true}, {"n", -7}};
+  event.data = "hello";
+  const HttpMessage message = encode_http_binary(event);
+  EXPECT_EQ(message.body, "hello");
+  EXPECT_EQ(message.headers,
+            (Headers{{"ce-specversion", "1.0"},
+                     {"ce-id", "1"},
+                     {"ce-source", "/s"},
+                     {"ce-type", "t"},
+                     {"ce-subject", "Euro%20%E2%82%AC%20%F0%9F%98%80%20%22100%25%22"},
+                     {"ce-time", "2018-04-05T03:56:24Z"},
+                     {"ce-dataschema", "urn:x"},
+                     {"ce-flag", "true"},
+                     {"ce-n", "-7"},
+                     {"content-type", "text/plain"}}));
+}
+
+TEST(HttpBinding, SaysThatUntypedJsonIsJson) {
+  Event event = minimal();
+  const auto content_type = [&] {
+    const HttpMessage message = encode_http_binary(event);
+    const std::string* found = find_header(message.headers, "Content-Type");
+    return found != nullptr ? *found : "(none)";
+  };
+  EXPECT_EQ(content_type(), "(none)");
+  event.data = "{}";
+  EXPECT_EQ(content_type(), "application/json");
+  event.data = "\xff";
+  EXPECT_EQ(content_type(), "(none)");
+}
+
+}  // namespace
+}  // namespace millrace

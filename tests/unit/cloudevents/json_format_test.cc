@@ -1,0 +1,246 @@
+#include "cloudevents/json_format.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "malformed_events.h"
+
+namespace millrace {
+namespace {
+
+Event minimal() { return {.id = "1", .source = "/s", .type = "t"}; }
+
+std::string data_of(std::string_view members) {
+  const Result<Event> event = decode_json_event(structured(members));
+  return event ? event->data.value_or("(absent)") : event.error().message;
+}
+
+TEST(JsonFormat, ReadsEveryCoreAttribute) {
+  const Result<Event> event = decode_json_event(R"({
+    "specversion": "1.0", "id": "A234", "source": "https://example.com/orders", "type": "com.x.y",
+    "subject": "larger context", "time": "2018-04-05T17:31:00.123456789+01:00",
+    "datacontenttype": "text/xml; charset=utf-8", "dataschema": "https://example.com/s#/order",
+    "data": "<a/>"})");
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_EQ(*event, (Event{.id = "A234",
+                           .source = "https://example.com/orders",
+                           .type = "com.x.y",
+                           .subject = "larger context",
+                           .time = "2018-04-05T17:31:00.123456789+01:00",
+                           .datacontenttype = "text/xml; charset=utf-8",
+                           .dataschema = "https://example.com/s#/order",
+                           .data = "<a/>"}));
+}
+
+TEST(JsonFormat, ReadsNullAsAbsent) {
+  EXPECT_EQ(decode_json_event(structured(R"(, "subject": null, "time": null, "x": null,
+      "datacontenttype": null, "dataschema": null, "data": null, "data_base64": null)")),
+            minimal());
+  EXPECT_EQ(data_of(R"(, "data": null, "data_base64": "YQ==")"), "a");
+}
+
+TEST(JsonFormat, KeepsTheTypesOfExtensions) {
+  const Result<Event> event =
+      decode_json_event(structured(R"(, "yes": true, "no": false, "zero": -0, "low": -2147483648,
+                      "high": 2147483647, "text": "7", "empty": "", "a1234567890123456789012": "long")"));
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_EQ(event->extensions, (std::map<std::string, AttributeValue>{
+                                   {"yes", true},
+                                   {"no", false},
+                                   {"zero", 0},
+                                   {"low", -2147483647 - 1},
+                                   {"high", 2147483647},
+                                   {"text", std::string("7")},
+                                   {"empty", std::string()},
+                                   {"a1234567890123456789012", std::string("long")}}));
+}
+
+TEST(JsonFormat, ReadsEscapesInNamesAndValues) {
+  const Result<Event> event = decode_json_event(
+      structured(R"(, "\u0073ubject": "\u20ac \ud83d\ude00 \"\/\\", "ext": "ä")"));
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_EQ(event->subject, "€ 😀 \"/\\");
+  EXPECT_EQ(std::get<std::string>(event->extensions.at("ext")), "ä");
+}
+
+TEST(JsonFormat, TakesEveryMinorFormOfAnEvent) {
+  for (const char* members :
+       {"", R"(, "time": "2018-04-05t17:31:00z")", R"(, "time": "2016-12-31T23:59:60Z")",
+        R"(, "datacontenttype": "a/b;c=\"d;e\"")", R"(, "dataschema": "urn:x:y")",
+        R"(, "x": "\ue000")"}) {
+    const Result<Event> event = decode_json_event(structured(members));
+    EXPECT_TRUE(event) << members << ": " << event.error().message;
+  }
+  EXPECT_TRUE(decode_json_event("\r\n\t " + structured("") + " \n"));
+}
+
+TEST(JsonFormat, TakesJsonDataAsTheirTextWithoutWhiteSpace) {
+  const struct {
+    const char* members;
+    const char* data;
+  } rows[] = {
+      {R"(, "data": {"b": [1, 2.50, 1E5], "a": "x y\n"})", R"({"b":[1,2.50,1E5],"a":"x y\n"})"},
+      {R"(, "data": 9007199254740993)", "9007199254740993"},
+      {R"(, "data": 123456789012345678901234567890)", "123456789012345678901234567890"},
+      {R"(, "data": "hello")", R"("hello")"},
+      {R"(, "data": "{\"a\": 1}")", R"("{\"a\": 1}")"},
+      {R"(, "data": "")", R"("")"},
+      {R"(, "data": false)", "false"},
+      {R"(, "data": { })", "{}"},
+      {R"(, "data": [1], "datacontenttype": "application/json; charset=utf-8")", "[1]"},
+      {R"(, "datacontenttype": "application/vnd.x+JSON", "data": "a")", R"("a")"},
+      {R"(, "data": {"data": 1, "data": 2})", R"({"data":1,"data":2})"},
+      {"", "(absent)"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
+}
+
+TEST(JsonFormat, TakesStringsUnderAnotherContentTypeAsTheirText) {
+  const struct {
+    const char* members;
+    const char* data;
+  } rows[] = {
+      {R"(, "datacontenttype": "text/plain", "data": "hello\n\u20ac")", "hello\n€"},
+      {R"(, "data": "behind", "datacontenttype": "text/plain")", "behind"},
+      {R"(, "datacontenttype": "text/plain", "data": "")", ""},
+      {R"(, "datacontenttype": "text/plain", "data": {"a": [1, 2]})", R"({"a":[1,2]})"},
+      {R"(, "datacontenttype": "text/plain", "data": 1.50)", "1.50"},
+      {R"(, "datacontenttype": "text/plain", "data": null)", "(absent)"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
+}
+
+TEST(JsonFormat, DecodesBase64WhateverTheContentType) {
+  EXPECT_EQ(data_of(R"(, "data_base64": "AP8Q")"), std::string("\0\xff\x10", 3));
+  EXPECT_EQ(data_of(R"(, "data_base64": "eyJhIjoxfQ==", "datacontenttype": "application/json")"),
+            R"({"a":1})");
+  EXPECT_EQ(data_of(R"(, "data_base64": "")"), "");
+}
+
+TEST(JsonFormat, HasALimitOnSize) {
+  const auto of_size = [](size_t size) {
+    std::string text = structured(R"(, "x": "")");
+    text.insert(text.size() - 2, std::string(size - text.size(), 'x'));
+    return text;
+  };
+  EXPECT_TRUE(decode_json_event(of_size(kMaxEventBytes)));
+  ASSERT_FALSE(decode_json_event(of_size(kMaxEventBytes + 1)));
+  EXPECT_EQ(decode_json_event(of_size(kMaxEventBytes + 1)).error(),
+            (Error{"event.too_large", "the event has 1048577 bytes; expected at most 1048576"}));
+  EXPECT_EQ(decode_json_event(of_size(200), 199).error().code, "event.too_large");
+}
+
+TEST(JsonFormat, NestsTo128) {
+  EXPECT_TRUE(decode_json_event(structured(R"(, "data": )" + nested(127))));
+  EXPECT_EQ(decode_json_event(structured(R"(, "data": )" + nested(128))).error().code,
+            "event.depth");
+  EXPECT_TRUE(decode_json_event(structured(R"(, "data": ")" + nested(500) + R"(")")));
+  EXPECT_EQ(decode_json_event(std::string(100000, '[')).error().code, "event.depth");
+}
+
+TEST(JsonFormat, WritesOneLineInAFixedOrder) {
+  Event event = minimal();
+  EXPECT_EQ(encode_json_event(event), R"({"specversion":"1.0","id":"1","source":"/s","type":"t"})");
+  event.subject = "a \"b\" ä";
+  event.time = "2021-09-01T12:00:00Z";
+  event.datacontenttype = "application/json";
+  event.dataschema = "urn:x";
+  event.extensions = {{"n", -7}, {"flag", true}, {"text", std::string("7")}};
+  event.data = "{\n \"b\": 1.50, \"a\": [ ] }\n";
+  EXPECT_EQ(encode_json_event(event),
+            R"({"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"a \"b\" ä",)"
+            R"("time":"2021-09-01T12:00:00Z","datacontenttype":"application/json",)"
+            R"("dataschema":"urn:x","flag":true,"n":-7,"text":"7","data":{"b":1.50,"a":[]}})");
+}
+
+TEST(JsonFormat, ChoosesTheMemberForTheData) {
+  const struct {
+    const char* what;
+    std::optional<std::string> content_type;
+    std::string data;
+    std::string member;
+  } rows[] = {
+      {"JSON, no type", std::nullopt, "[1]", R"("data":[1])"},
+      {"JSON", "application/json", R"("x")", R"("data":"x")"},
+      {"no JSON under a JSON type", "application/json", "hello", R"("data_base64":"aGVsbG8=")"},
+      {"nothing under a JSON type", "application/json", "", R"("data_base64":"")"},
+      {"null", "application/json", "null", R"("data_base64":"bnVsbA==")"},
+      {"a NUL behind JSON", "application/json", std::string("1\0", 2), R"("data_base64":"MQA=")"},
+      {"a byte order mark", "application/json", "\xef\xbb\xbf", R"("data_base64":"77u/")"},
+      {"text", "text/plain", "a\"\n€", R"("data":"a\"\n€")"},
+      {"JSON under another type", "text/plain", "{}", R"("data":"{}")"},
+      {"no text", "text/plain", "\xff", R"("data_base64":"/w==")"},
+      {"no text under no type", std::nullopt, "\xff", R"("data_base64":"/w==")"},
+  };
+  for (const auto& row : rows) {
+    Event event = minimal();
+    event.datacontenttype = row.content_type;
+    event.data = row.data;
+    const std::string text = encode_json_event(event);
+    EXPECT_TRUE(text.ends_with("," + row.member + "}")) << row.what << ": " << text;
+    EXPECT_EQ(decode_json_event(text), event) << row.what;
+  }
+}
+
+TEST(JsonFormat, NeverWritesDeeperThanItReads) {
+  Event event = minimal();
+  for (const size_t depth : {127U, 128U, 129U}) {
+    event.data = nested(depth);
+    EXPECT_EQ(decode_json_event(encode_json_event(event)), event) << depth;
+  }
+}
+
+TEST(JsonFormat, IsATreeTooForCapture) {
+  Event event = minimal();
+  event.extensions = {{"n", -7}};
+  event.data = R"({"a": [1, 9007199254740993]})";
+  EXPECT_EQ(event_to_json(event), Json::parse(R"({"specversion": "1.0", "id": "1", "source": "/s",
+      "type": "t", "n": -7, "data": {"a": [1, 9007199254740993]}})"));
+}
+
+TEST(JsonBatch, HoldsEventsInTheirOrder) {
+  const Result<std::vector<Event>> events = decode_json_batch(
+      " [" + structured("") + " ,\n" + structured(R"(, "subject": "[,]\"")") + "] ");
+  ASSERT_TRUE(events) << events.error().message;
+  ASSERT_EQ(events->size(), 2U);
+  EXPECT_EQ((*events)[0], minimal());
+  EXPECT_EQ((*events)[1].subject, "[,]\"");
+}
+
+TEST(JsonBatch, MayBeEmpty) { EXPECT_EQ(decode_json_batch("[ ]"), std::vector<Event>()); }
+
+TEST(JsonBatch, NamesTheBadEvent) {
+  const auto error = [](std::string_view third, const EventLimits& limits = {}) {
+    const std::string good = structured("");
+    return decode_json_batch("[" + good + "," + good + "," + std::string(third) + "]", limits)
+        .error();
+  };
+  EXPECT_EQ(error(structured(R"(, "time": "x")")).code, "event.time");
+  EXPECT_TRUE(error(structured(R"(, "time": "x")")).message.starts_with("[2]: attribute \"time\""));
+  EXPECT_EQ(error("7").code, "event.not_object");
+  EXPECT_TRUE(error("7").message.starts_with("[2]: "));
+  EXPECT_EQ(error("x").code, "event.malformed_json");
+  EXPECT_EQ(error("[]").code, "event.not_object");
+  EXPECT_EQ(error(structured(R"(, "data": )" + nested(128))).code, "event.depth");
+  EXPECT_EQ(error(structured(R"(, "x": "long")"), {.event_bytes = structured("").size()}).message,
+            "[2]: the event has 75 bytes; expected at most 62");
+}
+
+TEST(JsonBatch, IsAnArrayWithinLimits) {
+  EXPECT_EQ(decode_json_batch("{}").error().code, "event.not_array");
+  EXPECT_EQ(decode_json_batch("").error().code, "event.malformed_json");
+  EXPECT_EQ(decode_json_batch("[" + structured("") + ",]").error().code, "event.malformed_json");
+  EXPECT_EQ(decode_json_batch("[" + structured("")).error().code, "event.malformed_json");
+  EXPECT_EQ(decode_json_batch("[\xff]").error().code, "event.not_utf8");
+  EXPECT_TRUE(decode_json_batch("[" + structured("") + "]", {.batch_events = 1}));
+  EXPECT_EQ(
+      decode_json_batch("[" + structured("") + "," + structured("") + "]", {.batch_events = 1})
+          .error(),
+      (Error{"event.batch_too_large", "the batch has 2 events; expected at most 1"}));
+  EXPECT_TRUE(decode_json_batch("[" + structured(R"(, "data": )" + nested(127)) + "]"))
+      << "an event in a batch may nest as deep as one alone";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,236 @@
+// Messages that are no event, each with the code that it is refused with. One table for the codec's
+// own test and for the test that publishes them to a broker and awaits the dead letters, so every
+// row can travel: header names and values are such as a client may send.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloudevents/headers.h"
+
+namespace millrace {
+
+struct MalformedEvent {
+  const char* name;
+  Headers headers;
+  std::string body;
+  const char* code;
+};
+
+/// An event in the JSON format; `members` follows the required attributes, `, "x": 1`.
+inline std::string structured(std::string_view members) {
+  return R"({"specversion": "1.0", "id": "1", "source": "/s", "type": "t")" + std::string(members) +
+         "}";
+}
+
+/// The headers of the binary mode, with others after them.
+inline Headers binary(const Headers& more) {
+  Headers headers = {
+      {"ce-specversion", "1.0"}, {"ce-id", "1"}, {"ce-source", "/s"}, {"ce-type", "t"}};
+  headers.insert(headers.end(), more.begin(), more.end());
+  return headers;
+}
+
+inline std::string nested(size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+inline std::vector<MalformedEvent> malformed_events() {
+  const Headers none;
+  const auto type = [](const char* value) { return Headers{{"content-type", value}}; };
+  return {
+      // The JSON text.
+      {"an empty message", none, "", "event.malformed_json"},
+      {"blanks only", none, "  \n", "event.malformed_json"},
+      {"plain text", none, "hello", "event.malformed_json"},
+      {"an object that does not end", none, R"({"specversion": "1.0")", "event.malformed_json"},
+      {"a string that does not end", none, R"({"specversion": "1.0)", "event.malformed_json"},
+      {"more after the object", none, structured("") + " x", "event.malformed_json"},
+      {"two objects", none, structured("") + structured(""), "event.malformed_json"},
+      {"a comma at the end", none, structured(","), "event.malformed_json"},
+      {"a member without a value", none, structured(R"(, "x":)"), "event.malformed_json"},
+      {"a member without a colon", none, structured(R"(, "x" 1)"), "event.malformed_json"},
+      {"a name without quotes", none, structured(R"(, x: 1)"), "event.malformed_json"},
+      {"a name in single quotes", none, structured(R"(, 'x': 1)"), "event.malformed_json"},
+      {"a value that is no JSON", none, structured(R"(, "x": tru)"), "event.malformed_json"},
+      {"a number with a leading zero", none, structured(R"(, "x": 01)"), "event.malformed_json"},
+      {"not a number", none, structured(R"(, "x": NaN)"), "event.malformed_json"},
+      {"a bad escape", none, structured(R"(, "x": "\q")"), "event.malformed_json"},
+      {"a lone surrogate", none, structured(R"(, "x": "\ud800")"), "event.malformed_json"},
+      {"a line break in a string", none, structured(", \"x\": \"a\nb\""), "event.malformed_json"},
+      {"brackets that do not match", none, structured(R"(, "data": [1})"), "event.malformed_json"},
+      {"data that are no JSON", none, structured(R"(, "data": {"a" 1})"), "event.malformed_json"},
+      {"data that end with a NUL", none, structured(std::string_view(", \"data\": 1\0x", 13)),
+       "event.malformed_json"},
+      {"a byte order mark", none, "\xef\xbb\xbf" + structured(""), "event.malformed_json"},
+      {"bytes that are no UTF-8", none, structured(", \"x\": \"\xff\""), "event.not_utf8"},
+      {"an overlong form", none, structured(", \"x\": \"\xc0\xaf\""), "event.not_utf8"},
+      {"UTF-16", none, std::string("\xff\xfe{\0}\0", 6), "event.not_utf8"},
+      {"data that nest too deep", none, structured(R"(, "data": )" + nested(128)), "event.depth"},
+      {"an array without the batch's content type", none, "[" + structured("") + "]",
+       "event.not_object"},
+      {"a string", none, R"("event")", "event.not_object"},
+      {"a number", none, "7", "event.not_object"},
+      {"null", none, "null", "event.not_object"},
+
+      // Required attributes.
+      {"an empty object", none, "{}", "event.missing_attribute"},
+      {"no specversion", none, R"({"id": "1", "source": "/s", "type": "t"})",
+       "event.missing_attribute"},
+      {"no id", none, R"({"specversion": "1.0", "source": "/s", "type": "t"})",
+       "event.missing_attribute"},
+      {"no source", none, R"({"specversion": "1.0", "id": "1", "type": "t"})",
+       "event.missing_attribute"},
+      {"no type", none, R"({"specversion": "1.0", "id": "1", "source": "/s"})",
+       "event.missing_attribute"},
+      {"an id that is null", none,
+       R"({"specversion": "1.0", "id": null, "source": "/s", "type": "t"})",
+       "event.missing_attribute"},
+      {"an empty specversion", none,
+       R"({"specversion": "", "id": "1", "source": "/s", "type": "t"})", "event.empty_attribute"},
+      {"an empty id", none, R"({"specversion": "1.0", "id": "", "source": "/s", "type": "t"})",
+       "event.empty_attribute"},
+      {"an empty source", none, R"({"specversion": "1.0", "id": "1", "source": "", "type": "t"})",
+       "event.empty_attribute"},
+      {"an empty type", none, R"({"specversion": "1.0", "id": "1", "source": "/s", "type": ""})",
+       "event.empty_attribute"},
+      {"specversion 0.3", none, R"({"specversion": "0.3", "id": "1", "source": "/s", "type": "t"})",
+       "event.specversion"},
+      {"specversion 1", none, R"({"specversion": "1", "id": "1", "source": "/s", "type": "t"})",
+       "event.specversion"},
+      {"specversion as a number", none,
+       R"({"specversion": 1.0, "id": "1", "source": "/s", "type": "t"})", "event.attribute_type"},
+      {"an id that is a number", none,
+       R"({"specversion": "1.0", "id": 25, "source": "/s", "type": "t"})", "event.attribute_type"},
+      {"an id that is an object", none,
+       R"({"specversion": "1.0", "id": {"x": 1}, "source": "/s", "type": "t"})",
+       "event.attribute_type"},
+      {"a source with a blank", none,
+       R"({"specversion": "1.0", "id": "1", "source": "/a b", "type": "t"})",
+       "event.attribute_value"},
+      {"a source with a broken triple", none,
+       R"({"specversion": "1.0", "id": "1", "source": "/a%2", "type": "t"})",
+       "event.attribute_value"},
+      {"a type with a line break", none,
+       R"({"specversion": "1.0", "id": "1", "source": "/s", "type": "a\nb"})",
+       "event.attribute_value"},
+
+      // Optional attributes.
+      {"an empty subject", none, structured(R"(, "subject": "")"), "event.empty_attribute"},
+      {"an empty time", none, structured(R"(, "time": "")"), "event.empty_attribute"},
+      {"an empty dataschema", none, structured(R"(, "dataschema": "")"), "event.empty_attribute"},
+      {"an empty datacontenttype", none, structured(R"(, "datacontenttype": "")"),
+       "event.empty_attribute"},
+      {"a time in words", none, structured(R"(, "time": "lunchtime")"), "event.time"},
+      {"a time to the minute", none, structured(R"(, "time": "2018-04-05T18:31Z")"), "event.time"},
+      {"a time without offset", none, structured(R"(, "time": "2018-04-05T18:31:00")"),
+       "event.time"},
+      {"a time with an offset of 25 hours", none,
+       structured(R"(, "time": "2018-04-05T18:31:00+25:00")"), "event.time"},
+      {"a day that is none", none, structured(R"(, "time": "2021-02-29T00:00:00Z")"), "event.time"},
+      {"a time that is a number", none, structured(R"(, "time": 1630497600)"),
+       "event.attribute_type"},
+      {"a dataschema without scheme", none, structured(R"(, "dataschema": "/schema")"),
+       "event.attribute_value"},
+      {"a datacontenttype without subtype", none, structured(R"(, "datacontenttype": "xyz")"),
+       "event.content_type"},
+      {"a datacontenttype with a broken parameter", none,
+       structured(R"(, "datacontenttype": "text/plain; charset")"), "event.content_type"},
+      {"a subject that is a boolean", none, structured(R"(, "subject": true)"),
+       "event.attribute_type"},
+      {"a subject with a control character", none, structured(R"(, "subject": "a\u0085b")"),
+       "event.attribute_value"},
+
+      // Extensions.
+      {"a name with a capital", none, structured(R"(, "myExtension": "x")"),
+       "event.attribute_name"},
+      {"a name with a period", none, structured(R"(, "my.extension": "x")"),
+       "event.attribute_name"},
+      {"a name with an underscore", none, structured(R"(, "my_extension": "x")"),
+       "event.attribute_name"},
+      {"a name with an umlaut", none, structured(R"(, "größe": "x")"), "event.attribute_name"},
+      {"a name that is empty", none, structured(R"(, "": "x")"), "event.attribute_name"},
+      {"a bad name that is null", none, structured(R"(, "My": null)"), "event.attribute_name"},
+      {"an object", none, structured(R"(, "x": {"a": 1})"), "event.attribute_type"},
+      {"an array", none, structured(R"(, "x": [])"), "event.attribute_type"},
+      {"a fraction", none, structured(R"(, "x": 1.5)"), "event.attribute_type"},
+      {"a whole number with a fraction", none, structured(R"(, "x": 1.0)"), "event.attribute_type"},
+      {"an exponent", none, structured(R"(, "x": 1e3)"), "event.attribute_type"},
+      {"an integer of 33 bits", none, structured(R"(, "x": 2147483648)"), "event.attribute_value"},
+      {"a negative integer of 33 bits", none, structured(R"(, "x": -2147483649)"),
+       "event.attribute_value"},
+      {"an integer of many digits", none, structured(R"(, "x": 99999999999999999999999)"),
+       "event.attribute_value"},
+      {"a NUL in an extension", none, structured(R"(, "x": "a\u0000b")"), "event.attribute_value"},
+      {"a noncharacter", none, structured(R"(, "x": "\ufdd0")"), "event.attribute_value"},
+      {"a noncharacter of another plane", none, structured(R"(, "x": "\ud83f\udffe")"),
+       "event.attribute_value"},
+
+      // Twice, and the data.
+      {"an attribute twice", none, structured(R"(, "id": "2")"), "event.duplicate_attribute"},
+      {"an extension twice with the same value", none, structured(R"(, "x": 1, "x": 1)"),
+       "event.duplicate_attribute"},
+      {"a name twice, once escaped", none, structured(R"(, "x": 1, "\u0078": 1)"),
+       "event.duplicate_attribute"},
+      {"null and a value", none, structured(R"(, "x": null, "x": 1)"), "event.duplicate_attribute"},
+      {"a value and null", none, structured(R"(, "x": 1, "x": null)"), "event.duplicate_attribute"},
+      {"null twice", none, structured(R"(, "x": null, "x": null)"), "event.duplicate_attribute"},
+      {"data twice", none, structured(R"(, "data": 1, "data": 2)"), "event.duplicate_attribute"},
+      {"data and data_base64", none, structured(R"(, "data": "a", "data_base64": "YQ==")"),
+       "event.data_conflict"},
+      {"Base64 without padding", none, structured(R"(, "data_base64": "YQ")"), "event.data_base64"},
+      {"Base64 with a line break", none, structured(R"(, "data_base64": "YQ==\n")"),
+       "event.data_base64"},
+      {"Base64 of the alphabet for URLs", none, structured(R"(, "data_base64": "-_8=")"),
+       "event.data_base64"},
+      {"data_base64 that is a number", none, structured(R"(, "data_base64": 7)"),
+       "event.data_base64"},
+
+      // Content types.
+      {"a content type that is none", type("cloudevents"), structured(""), "event.content_type"},
+      {"an empty content type", type(""), structured(""), "event.content_type"},
+      {"a structured event in UTF-16", type("application/cloudevents+json; charset=utf-16"),
+       structured(""), "event.content_type"},
+      {"the Avro format", type("application/cloudevents+avro"), "Obj", "event.unsupported_format"},
+      {"the XML format", type("application/cloudevents+xml"), "<event/>",
+       "event.unsupported_format"},
+      {"no format at all", type("application/cloudevents"), structured(""),
+       "event.unsupported_format"},
+      {"plain JSON as content type", type("application/json"), structured(""),
+       "event.missing_attribute"},
+      {"two content types",
+       {{"content-type", "application/cloudevents+json"}, {"Content-Type", "text/plain"}},
+       structured(""),
+       "event.duplicate_attribute"},
+
+      // Binary mode.
+      {"no ce-specversion", {{"ce-id", "1"}}, "", "event.missing_attribute"},
+      {"no ce-type",
+       {{"ce-specversion", "1.0"}, {"ce-id", "1"}, {"ce-source", "/s"}},
+       "",
+       "event.missing_attribute"},
+      {"an empty ce-subject", binary({{"ce-subject", ""}}), "", "event.empty_attribute"},
+      {"ce-specversion 2.0",
+       {{"ce-specversion", "2.0"}, {"ce-id", "1"}, {"ce-source", "/s"}, {"ce-type", "t"}},
+       "",
+       "event.specversion"},
+      {"a ce- header twice", binary({{"Ce-Id", "2"}}), "", "event.duplicate_attribute"},
+      {"a ce- header with an underscore", binary({{"ce-my_ext", "x"}}), "", "event.attribute_name"},
+      {"a ce- header without a name", binary({{"ce-", "x"}}), "", "event.attribute_name"},
+      {"ce-data", binary({{"ce-data", "x"}}), "", "event.attribute_name"},
+      {"a percent sign alone", binary({{"ce-x", "100%"}}), "", "event.header_encoding"},
+      {"a percent sign with one digit", binary({{"ce-x", "%4"}}), "", "event.header_encoding"},
+      {"a percent sign with letters", binary({{"ce-x", "%zz"}}), "", "event.header_encoding"},
+      {"an overlong form percent-encoded", binary({{"ce-x", "%C0%A0"}}), "",
+       "event.header_encoding"},
+      {"a quote that does not end", binary({{"ce-x", "\"abc"}}), "", "event.header_encoding"},
+      {"more after the quote", binary({{"ce-x", "\"abc\" d"}}), "", "event.header_encoding"},
+      {"a line break percent-encoded", binary({{"ce-x", "a%0D%0Ab"}}), "", "event.attribute_value"},
+      {"a ce-time in words", binary({{"ce-time", "lunchtime"}}), "", "event.time"},
+      {"a content type that is none, beside ce- headers", binary({{"content-type", "xyz"}}), "",
+       "event.content_type"},
+  };
+}
+
+}  // namespace millrace
