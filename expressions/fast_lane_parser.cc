@@ -1,0 +1,352 @@
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/bytes.h"
+#include "expressions/fast_lane_node.h"
+#include "expressions/jq_syntax.h"
+
+namespace millrace::fast {
+namespace {
+
+constexpr int kMaxNesting = 64;
+constexpr size_t kMaxDigits = 15;  // every integer of as many digits is a double
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool continues_name(char c) { return begins_name(c) || is_digit(c); }
+
+/// Words that jq's lexer does not take for a name.
+bool is_keyword(std::string_view word) {
+  for (const std::string_view keyword :
+       {"as", "import", "include", "module", "def", "if", "then", "else", "elif", "and", "or",
+        "end", "reduce", "foreach", "try", "catch", "label", "__loc__"}) {
+    if (word == keyword) return true;
+  }
+  return false;
+}
+
+Node join(Node::Kind kind, Node left, Node right) {
+  Node node{.kind = kind};
+  node.children.push_back(std::move(left));
+  node.children.push_back(std::move(right));
+  return node;
+}
+
+Node constant(Json value) {
+  return Node{.kind = Node::Kind::kConstant, .constant = std::move(value)};
+}
+
+/// Recursive descent along jq 1.6's grammar. Each rule is nullopt for what is not in the lane; that
+/// ends the parse, so no rule needs to put back what it read.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  std::optional<Node> program() {
+    std::optional<Node> node = pipe();
+    skip_space();
+    if (at_ != text_.size()) return std::nullopt;
+    return node;
+  }
+
+ private:
+  std::optional<Node> pipe() {
+    std::optional<Node> left = alternative();
+    if (!left || !take_operator("|")) return left;
+    if (++nesting_ > kMaxNesting) return std::nullopt;
+    std::optional<Node> right = pipe();
+    if (!right) return std::nullopt;
+    --nesting_;
+    return join(Node::Kind::kPipe, *std::move(left), *std::move(right));
+  }
+
+  std::optional<Node> alternative() {
+    std::optional<Node> left = disjunction();
+    if (!left || !take_operator("//")) return left;
+    if (++nesting_ > kMaxNesting) return std::nullopt;
+    std::optional<Node> right = alternative();
+    if (!right) return std::nullopt;
+    --nesting_;
+    return join(Node::Kind::kAlternative, *std::move(left), *std::move(right));
+  }
+
+  std::optional<Node> disjunction() {
+    std::optional<Node> left = conjunction();
+    while (left && take_word("or")) {
+      std::optional<Node> right = conjunction();
+      if (!right) return std::nullopt;
+      left = join(Node::Kind::kOr, *std::move(left), *std::move(right));
+    }
+    return left;
+  }
+
+  std::optional<Node> conjunction() {
+    std::optional<Node> left = comparison();
+    while (left && take_word("and")) {
+      std::optional<Node> right = comparison();
+      if (!right) return std::nullopt;
+      left = join(Node::Kind::kAnd, *std::move(left), *std::move(right));
+    }
+    return left;
+  }
+
+  std::optional<Node> comparison() {
+    constexpr std::pair<std::string_view, Node::Kind> kOperators[] = {
+        {"==", Node::Kind::kEqual},     {"!=", Node::Kind::kNotEqual},
+        {"<=", Node::Kind::kLessEqual}, {">=", Node::Kind::kGreaterEqual},
+        {"<", Node::Kind::kLess},       {">", Node::Kind::kGreater}};
+    std::optional<Node> left = operand();
+    if (!left) return std::nullopt;
+    for (const auto& [text, kind] : kOperators) {
+      if (!take_operator(text)) continue;
+      std::optional<Node> right = operand();
+      if (!right) return std::nullopt;
+      return join(kind, *std::move(left), *std::move(right));  // not associative: no second one
+    }
+    return left;
+  }
+
+  std::optional<Node> operand() {
+    skip_space();
+    const char c = peek();
+    if (c == '-' || is_digit(c)) return number();
+    if (c == '"') {
+      std::optional<std::string> text = string();
+      if (!text) return std::nullopt;
+      return constant(*std::move(text));
+    }
+    if (begins_name(c)) return word();
+    if (++nesting_ > kMaxNesting) return std::nullopt;
+    std::optional<Node> node;
+    if (c == '.') {
+      node = path();
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++at_;
+      node = c == '(' ? group() : c == '[' ? array() : object();
+      if (node) node = suffixed(*std::move(node));
+    }
+    --nesting_;
+    return node;
+  }
+
+  std::optional<Node> word() {
+    const std::string_view name = take_name();
+    if (name == "null") return constant(nullptr);
+    if (name == "true") return constant(true);
+    if (name == "false") return constant(false);
+    if (name == "not") return Node{.kind = Node::Kind::kNot};
+    return std::nullopt;
+  }
+
+  std::optional<Node> group() {
+    std::optional<Node> inner = pipe();
+    if (!inner || !take(')')) return std::nullopt;
+    return inner;
+  }
+
+  std::optional<Node> array() {
+    Node node{.kind = Node::Kind::kArray};
+    if (take(']')) return node;
+    do {
+      std::optional<Node> element = alternative();
+      if (!element) return std::nullopt;
+      node.children.push_back(*std::move(element));
+    } while (take(','));
+    if (!take(']')) return std::nullopt;
+    return node;
+  }
+
+  std::optional<Node> object() {
+    Node node{.kind = Node::Kind::kObject};
+    if (take('}')) return node;
+    do {
+      skip_space();
+      bool needs_value = false;
+      std::optional<std::string> key;
+      if (peek() == '"') {
+        key = string();
+      } else if (begins_name(peek())) {
+        key = std::string(take_name());
+        needs_value = is_keyword(*key);
+      }
+      if (!key) return std::nullopt;
+      if (take(':')) {
+        std::optional<Node> value = operand();
+        if (!value) return std::nullopt;
+        node.children.push_back(*std::move(value));
+      } else if (!needs_value) {
+        node.children.push_back(Node{.kind = Node::Kind::kPath, .steps = {*key}});
+      } else {
+        return std::nullopt;
+      }
+      node.keys.push_back(*std::move(key));
+    } while (take(','));
+    if (!take('}')) return std::nullopt;
+    return node;
+  }
+
+  /// A path from the input: its first step may follow the dot at once.
+  std::optional<Node> path() {
+    Node node{.kind = Node::Kind::kPath};
+    const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+    if (!begins_name(next)) {
+      if (next == '.' || is_digit(next)) return std::nullopt;
+      ++at_;
+      skip_space();
+      if (peek() == '"') {
+        std::optional<std::string> key = string();
+        if (!key) return std::nullopt;
+        node.steps.emplace_back(*std::move(key));
+      }
+    }
+    return suffixed(std::move(node));
+  }
+
+  /// The steps that follow a term.
+  std::optional<Node> suffixed(Node node) {
+    for (;;) {
+      skip_space();
+      std::optional<Step> step;
+      if (peek() == '.') {
+        ++at_;
+        if (begins_name(peek())) {
+          step = std::string(take_name());
+        } else {
+          skip_space();
+          if (peek() != '"') return std::nullopt;
+          step = string();
+        }
+      } else if (peek() == '[') {
+        ++at_;
+        step = index();
+      } else {
+        return node;
+      }
+      if (!step) return std::nullopt;
+      if (node.kind != Node::Kind::kPath) {
+        Node outer{.kind = Node::Kind::kPath};
+        outer.children.push_back(std::move(node));
+        node = std::move(outer);
+      }
+      node.steps.push_back(*std::move(step));
+    }
+  }
+
+  std::optional<Step> index() {
+    skip_space();
+    std::optional<Step> step;
+    if (peek() == '"') {
+      step = string();
+    } else {
+      const std::optional<Node> node = number();
+      constexpr int64_t kMaxIndex = 1'000'000'000;
+      if (!node || !node->constant.is_number_integer()) return std::nullopt;
+      const int64_t value = node->constant.get<int64_t>();
+      if (std::abs(value) > kMaxIndex) return std::nullopt;
+      step = value;
+    }
+    if (!take(']')) return std::nullopt;
+    return step;
+  }
+
+  /// Digits with at most one point in their midst, perhaps after a minus; not `-0`, not `01`.
+  std::optional<Node> number() {
+    const bool negative = take('-');
+    skip_space();
+    const size_t begin = at_;
+    while (is_digit(peek())) ++at_;
+    const size_t integer_digits = at_ - begin;
+    if (integer_digits == 0 || (integer_digits > 1 && text_[begin] == '0')) return std::nullopt;
+    if (peek() == '.') {
+      ++at_;
+      if (!is_digit(peek())) return std::nullopt;
+      while (is_digit(peek())) ++at_;
+    }
+    if (at_ - begin > kMaxDigits || continues_name(peek()) || peek() == '.') return std::nullopt;
+    double value = 0;
+    std::from_chars(text_.data() + begin, text_.data() + at_, value);
+    if (negative) {
+      if (value == 0) return std::nullopt;
+      value = -value;
+    }
+    if (value == std::floor(value)) return constant(static_cast<int64_t>(value));
+    return constant(value);
+  }
+
+  /// A string with none of the rarer escapes and no interpolation.
+  std::optional<std::string> string() {
+    std::string value;
+    for (++at_; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        return value;
+      }
+      if (c != '\\') {
+        value.push_back(c);
+        continue;
+      }
+      constexpr std::string_view kEscapes = "\"\\/nrtbf";
+      constexpr std::string_view kMeanings = "\"\\/\n\r\t\b\f";
+      ++at_;
+      const size_t which = kEscapes.find(peek());
+      if (which == std::string_view::npos) return std::nullopt;
+      value.push_back(kMeanings[which]);
+    }
+    return std::nullopt;
+  }
+
+  std::string_view take_name() {
+    const size_t begin = at_;
+    while (continues_name(peek())) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  bool take(char c) {
+    skip_space();
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool take_word(std::string_view word) {
+    skip_space();
+    const size_t begin = at_;
+    if (take_name() == word) return true;
+    at_ = begin;
+    return false;
+  }
+
+  /// Takes the operator unless it is the beginning of a longer one.
+  bool take_operator(std::string_view text) {
+    skip_space();
+    if (text_.substr(at_, text.size()) != text) return false;
+    const char next = at_ + text.size() < text_.size() ? text_[at_ + text.size()] : '\0';
+    if (next == '=' || (text == "|" && next == '|')) return false;
+    at_ += text.size();
+    return true;
+  }
+
+  void skip_space() {
+    while (peek() == ' ' || peek() == '\t' || peek() == '\n') ++at_;
+  }
+
+  /// The next byte; NUL at the end (a program has none, see check_program_text).
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int nesting_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<const Node> parse(std::string_view program) {
+  if (!check_program_text(program) || !is_utf8(program)) return nullptr;
+  std::optional<Node> node = Parser(program).program();
+  if (!node) return nullptr;
+  return std::make_unique<const Node>(*std::move(node));
+}
+
+}  // namespace millrace::fast

@@ -1,0 +1,194 @@
+#include "expressions/template.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "expressions/jq_syntax.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kOpening = "jq(";
+
+struct Node;
+using Parts = std::vector<Template::Part>;
+struct Whole {
+  size_t program;
+};
+struct Array {
+  std::vector<Node> elements;
+};
+struct Object {
+  std::vector<std::string> keys;
+  std::vector<Node> members;
+};
+struct Node {
+  std::variant<Json, Whole, Parts, Array, Object> value;
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+Json assembled(const Node& node, std::span<const Json> results) {
+  if (const auto* constant = std::get_if<Json>(&node.value)) return *constant;
+  if (const auto* whole = std::get_if<Whole>(&node.value)) return results[whole->program];
+  if (const auto* parts = std::get_if<Parts>(&node.value)) {
+    std::string text;
+    for (const Template::Part& part : *parts) {
+      if (!part.program) {
+        text += part.literal;
+      } else if (const Json& result = results[*part.program]; result.is_string()) {
+        text += result.get_ref<const std::string&>();
+      } else {
+        text += dump_json(result);
+      }
+    }
+    return text;
+  }
+  if (const auto* array = std::get_if<Array>(&node.value)) {
+    Json value = Json::array();
+    for (const Node& element : array->elements) value.push_back(assembled(element, results));
+    return value;
+  }
+  Json value = Json::object();
+  const auto& object = std::get<Object>(node.value);
+  for (size_t i = 0; i < object.keys.size(); ++i) {
+    value.emplace(object.keys[i], assembled(object.members[i], results));
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<Program> make_program(std::string_view text) {
+  if (const Status status = check_program_text(text); !status) {
+    return tl::unexpected(status.error());
+  }
+  return Program{std::string(text), compile_fast(text)};
+}
+
+struct Template::Tree {
+  Node root;
+  Parts parts;  // of a root that is a string, however it is held
+  std::vector<Program> programs;
+};
+
+/// Walks a value and gathers its programs on the way.
+class Template::Reader {
+ public:
+  Result<Node> read(const Json& value) {
+    if (value.is_string()) return read_text(value.get_ref<const std::string&>());
+    if (!value.is_structured()) return Node{value};
+    const size_t programs_before = programs_.size();
+    Array array;
+    Object object;
+    for (const auto& [key, member] : value.items()) {
+      Node node = TRY(read(member));
+      if (value.is_array()) {
+        array.elements.push_back(std::move(node));
+      } else {
+        object.keys.push_back(key);
+        object.members.push_back(std::move(node));
+      }
+    }
+    if (programs_.size() == programs_before) return Node{value};
+    if (value.is_array()) return Node{std::move(array)};
+    return Node{std::move(object)};
+  }
+
+  Result<Node> read_program(std::string_view text) {
+    programs_.push_back(TRY(make_program(text)));
+    return Node{Whole{programs_.size() - 1}};
+  }
+
+  Template finish(Node root) {
+    Parts parts;
+    if (const auto* constant = std::get_if<Json>(&root.value); constant && constant->is_string()) {
+      parts.push_back({constant->get<std::string>(), std::nullopt});
+    } else if (const auto* whole = std::get_if<Whole>(&root.value)) {
+      parts.push_back({"", whole->program});
+    } else if (const auto* pieces = std::get_if<Parts>(&root.value)) {
+      parts = *pieces;
+    }
+    return Template(std::make_shared<const Tree>(
+        Tree{std::move(root), std::move(parts), std::move(programs_)}));
+  }
+
+ private:
+  Result<Node> read_text(std::string_view text) {
+    Parts parts;
+    size_t done = 0;
+    for (size_t at = text.find(kOpening); at != std::string_view::npos;
+         at = text.find(kOpening, done)) {
+      const size_t begin = at + kOpening.size();
+      const JqEnd end = scan_jq(text, begin);
+      if (end.kind == JqEnd::Kind::kEnd || end.kind == JqEnd::Kind::kOpen) {
+        return fail("jq.unterminated",
+                    fmt::format("the `jq(` at byte {} has no closing parenthesis", at));
+      }
+      if (end.kind == JqEnd::Kind::kMismatch || text[end.at] != ')') {
+        return fail("jq.unbalanced", fmt::format("the `{}` at byte {} closes nothing in the `jq(` "
+                                                 "at byte {}",
+                                                 text[end.at], end.at, at));
+      }
+      Node program = TRY(read_program(text.substr(begin, end.at - begin)));
+      if (trimmed(text) == text.substr(at, end.at + 1 - at)) return program;
+      if (at > done) parts.push_back({std::string(text.substr(done, at - done)), std::nullopt});
+      parts.push_back({"", std::get<Whole>(program.value).program});
+      done = end.at + 1;
+    }
+    if (parts.empty()) return Node{Json(std::string(text))};
+    if (done < text.size()) parts.push_back({std::string(text.substr(done)), std::nullopt});
+    return Node{std::move(parts)};
+  }
+
+  std::vector<Program> programs_;
+};
+
+Template::Template() : Template(Reader().finish(Node{Json()})) {}
+
+Template::Template(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {}
+
+Result<Template> Template::literal_or_jq(const Json& value, Dot dot) {
+  Reader reader;
+  if (dot == Dot::kIdentity && value == ".") {
+    return reader.finish(TRY(reader.read_program(".")));
+  }
+  return reader.finish(TRY(reader.read(value)));
+}
+
+Result<Template> Template::query(const Json& value) {
+  Reader reader;
+  if (value.is_string()) {
+    const std::string_view text = value.get_ref<const std::string&>();
+    if (text.find(kOpening) == std::string_view::npos) {
+      return reader.finish(TRY(reader.read_program(text)));
+    }
+  }
+  return reader.finish(TRY(reader.read(value)));
+}
+
+std::span<const Program> Template::programs() const { return tree_->programs; }
+
+const Program* Template::whole() const {
+  const auto* whole = std::get_if<Whole>(&tree_->root.value);
+  return whole ? &tree_->programs[whole->program] : nullptr;
+}
+
+std::span<const Template::Part> Template::parts() const { return tree_->parts; }
+
+Json Template::assemble(std::span<const Json> results) const {
+  CHECK(results.size() == tree_->programs.size(), "{} results for {} programs", results.size(),
+        tree_->programs.size());
+  return assembled(tree_->root, results);
+}
+
+}  // namespace millrace

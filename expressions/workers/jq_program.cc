@@ -1,0 +1,369 @@
+#include "expressions/workers/jq_program.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <unistd.h>
+
+extern "C" {
+#include <jq.h>
+}
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "expressions/jq_syntax.h"
+#include "expressions/large_integers.h"
+
+namespace millrace {
+namespace {
+
+/// Runs on [now, input]. What would look out of the closed world is defined anew; builtins that are
+/// written in jq and use such names are on the list themselves.
+constexpr std::string_view kPrelude =
+    ".[0] as $__now | {} as $ENV | .[1] | def now: $__now; def env: {}; "
+    "def input: error(\"`input` is not available\"); def inputs: empty; "
+    "def debug: .; def stderr: .; def input_filename: null; def input_line_number: null; "
+    "def halt: error(\"`halt` is not available\"); "
+    "def halt_error: error(\"`halt_error` is not available\"); "
+    "def halt_error(f): error(\"`halt_error` is not available\"); "
+    "def get_search_list: []; def get_jq_origin: null; def get_prog_origin: null; "
+    "def modulemeta: error(\"`modulemeta` is not available\"); ";
+
+constexpr size_t kMaxMessageBytes = 1000;
+
+/// One reference to a jq value. libjq's functions take over the arguments they are given: `copy`
+/// makes the reference to give away.
+class Jv {
+ public:
+  explicit Jv(jv value) : value_(value) {}
+  ~Jv() { jv_free(value_); }
+  Jv(Jv&& other) noexcept : value_(std::exchange(other.value_, jv_null())) {}
+  Jv& operator=(Jv&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+
+  jv get() const { return value_; }
+  jv copy() const { return jv_copy(value_); }
+  jv_kind kind() const { return jv_get_kind(value_); }
+  std::string_view text() const {
+    return {jv_string_value(value_), static_cast<size_t>(jv_string_length_bytes(copy()))};
+  }
+
+ private:
+  jv value_;
+};
+
+/// Writes jq values as compact JSON, up to the limits of a result.
+class Writer {
+ public:
+  explicit Writer(const LargeIntegers& integers) : integers_(integers) {}
+
+  /// Keys come in jq's order: the reader's Json sorts them. False if over a limit, see `failure`.
+  bool write(const Jv& value, size_t depth = 0) {
+    if (text_.size() > kMaxResultBytes) return fail(result_too_large());
+    switch (value.kind()) {
+      case JV_KIND_INVALID:
+      case JV_KIND_NULL:
+        text_ += "null";
+        return true;
+      case JV_KIND_FALSE:
+        text_ += "false";
+        return true;
+      case JV_KIND_TRUE:
+        text_ += "true";
+        return true;
+      case JV_KIND_NUMBER:
+        write_number(jv_number_value(value.get()));
+        return true;
+      case JV_KIND_STRING:
+        write_string(value.text());
+        return true;
+      case JV_KIND_ARRAY:
+      case JV_KIND_OBJECT:
+        break;
+    }
+    if (depth == kMaxJsonDepth) return fail(result_too_deep());
+    return value.kind() == JV_KIND_ARRAY ? write_array(value, depth) : write_object(value, depth);
+  }
+
+  tl::expected<std::string, EvaluationError> finish(bool written) && {
+    if (written && text_.size() > kMaxResultBytes) written = fail(result_too_large());
+    if (!written) return tl::unexpected(std::move(failure_));
+    return std::move(text_);
+  }
+
+ private:
+  bool fail(tl::unexpected<EvaluationError> failure) {
+    failure_ = std::move(failure).value();
+    return false;
+  }
+
+  bool write_array(const Jv& array, size_t depth) {
+    const int length = jv_array_length(array.copy());
+    text_ += '[';
+    for (int i = 0; i < length; ++i) {
+      if (i > 0) text_ += ',';
+      if (!write(Jv(jv_array_get(array.copy(), i)), depth + 1)) return false;
+    }
+    text_ += ']';
+    return true;
+  }
+
+  bool write_object(const Jv& object, size_t depth) {
+    text_ += '{';
+    bool first = true;
+    for (int i = jv_object_iter(object.get()); jv_object_iter_valid(object.get(), i);
+         i = jv_object_iter_next(object.get(), i)) {
+      if (!std::exchange(first, false)) text_ += ',';
+      write_string(Jv(jv_object_iter_key(object.get(), i)).text());
+      text_ += ':';
+      if (!write(Jv(jv_object_iter_value(object.get(), i)), depth + 1)) return false;
+    }
+    text_ += '}';
+    return true;
+  }
+
+  void write_number(double number) {
+    if (std::isnan(number)) {
+      text_ += "null";
+      return;
+    }
+    if (const auto literal = integers_.literal(number)) {
+      text_ += *literal;
+      return;
+    }
+    constexpr double kMaxPlainInteger = 1e17;  // jq writes larger ones with an exponent, too
+    if (number == std::trunc(number) && std::abs(number) < kMaxPlainInteger) {
+      fmt::format_to(std::back_inserter(text_), "{}", static_cast<int64_t>(number));
+      return;
+    }
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    char digits[32];
+    const auto end = std::to_chars(std::begin(digits), std::end(digits),
+                                   std::isinf(number) ? std::copysign(kLargest, number) : number);
+    text_.append(digits, end.ptr);
+  }
+
+  void write_string(std::string_view string) {
+    text_ += '"';
+    for (const char c : string) {
+      if (c == '"' || c == '\\') {
+        text_ += '\\';
+        text_ += c;
+      } else if (static_cast<unsigned char>(c) < 0x20) {
+        fmt::format_to(std::back_inserter(text_), "\\u{:04x}", static_cast<int>(c));
+      } else {
+        text_ += c;
+      }
+    }
+    text_ += '"';
+  }
+
+  const LargeIntegers& integers_;
+  std::string text_;
+  EvaluationError failure_;
+};
+
+/// What a switch takes for a match, on a jq value: is_true, where NaN is the null it is written as.
+bool is_true(const Jv& value) {
+  switch (value.kind()) {
+    case JV_KIND_INVALID:
+    case JV_KIND_NULL:
+    case JV_KIND_FALSE:
+      return false;
+    case JV_KIND_TRUE:
+      return true;
+    case JV_KIND_NUMBER: {
+      const double number = jv_number_value(value.get());
+      return !std::isnan(number) && number != 0;
+    }
+    case JV_KIND_STRING:
+      return !value.text().empty();
+    case JV_KIND_ARRAY:
+      return jv_array_length(value.copy()) > 0;
+    case JV_KIND_OBJECT:
+      return jv_object_length(value.copy()) > 0;
+  }
+  return false;
+}
+
+/// A message of bounded length that is valid UTF-8, whatever it was made from.
+std::string message_text(std::string_view text) {
+  std::string message(text.substr(0, kMaxMessageBytes));
+  while (!message.empty() && !is_utf8(message) && text.size() > kMaxMessageBytes &&
+         message.size() + 4 > kMaxMessageBytes) {
+    message.pop_back();  // a character that the cut went through
+  }
+  if (!is_utf8(message)) std::erase_if(message, [](char c) { return (c & 0x80) != 0; });
+  if (text.size() > kMaxMessageBytes) message += "…";
+  return message;
+}
+
+/// The message of a jq error: what was given to `error`, a string as it is.
+std::string error_text(const Jv& message) {
+  if (message.kind() == JV_KIND_STRING) return message_text(message.text());
+  const LargeIntegers none("");
+  Writer writer(none);
+  const bool written = writer.write(message);
+  const auto text = std::move(writer).finish(written);
+  return text ? message_text(*text) : text.error().message;
+}
+
+/// Gathers what jq says of a text that it does not compile.
+struct Complaints {
+  size_t lines;  ///< of the program; the bracket that we put behind it stands on the next
+  std::string text;
+};
+
+/// jq says "jq: error: <what> (Unix shell quoting issues?) at <top-level>, line 1:\n<the text>":
+/// keeps <what>, and the line if it is not the first.
+std::string cleaned(std::string_view said, size_t lines) {
+  constexpr std::string_view kError = "jq: error: ";
+  if (!said.starts_with(kError)) return {};  // "jq: 2 compile errors"
+  said.remove_prefix(kError.size());
+  size_t line = 1;
+  constexpr std::string_view kPlace = " at <top-level>, line ";
+  if (const size_t place = said.find(kPlace); place != std::string_view::npos) {
+    const std::string_view number = said.substr(place + kPlace.size());
+    std::from_chars(number.data(), number.data() + number.size(), line);
+    said = said.substr(0, place);
+  }
+  std::string what(said);
+  constexpr std::string_view kQuoting = " (Unix shell quoting issues?)";
+  if (const size_t at = what.find(kQuoting); at != std::string::npos) {
+    what.erase(at, kQuoting.size());
+  }
+  constexpr std::string_view kOurBracket = "unexpected ')'";
+  if (const size_t at = what.find(kOurBracket); line > lines && at != std::string::npos) {
+    return what.replace(at, kOurBracket.size(), "unexpected end");
+  }
+  return line == 1 ? what : fmt::format("{} (line {})", what, line);
+}
+
+void collect_complaint(void* complaints, jv message) {
+  const Jv said(jq_format_error(message));
+  auto& all = *static_cast<Complaints*>(complaints);
+  const std::string clean = cleaned(said.text(), all.lines);
+  if (clean.empty()) return;
+  if (!all.text.empty()) all.text += "; ";
+  all.text += clean;
+}
+
+void leave_out_of_memory(void*) { _exit(kOutOfMemoryExit); }
+
+}  // namespace
+
+void exit_when_out_of_memory() { jv_nomem_handler(leave_out_of_memory, nullptr); }
+
+struct JqInput::Value {
+  Jv wrapped;  // [now, input], or an invalid value
+  LargeIntegers integers;
+};
+
+JqInput::JqInput(std::string_view json, TimePoint now) {
+  jv value = jv_parse_sized(json.data(), static_cast<int>(json.size()));
+  if (jv_is_valid(value)) {
+    value = JV_ARRAY(jv_number(static_cast<double>(to_millis(now)) / 1000), value);
+  }
+  value_ = std::make_unique<Value>(Value{Jv(value), LargeIntegers(json)});
+}
+
+JqInput::~JqInput() = default;
+
+struct JqProgram::State {
+  State() : jq(jq_init()) {}
+  ~State() { jq_teardown(&jq); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  jq_state* jq;
+};
+
+JqProgram::JqProgram(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JqProgram::~JqProgram() = default;
+JqProgram::JqProgram(JqProgram&&) noexcept = default;
+JqProgram& JqProgram::operator=(JqProgram&&) noexcept = default;
+
+Result<JqProgram> JqProgram::compile_wrapped(const std::string& text) {
+  auto state = std::make_unique<State>();
+  if (state->jq == nullptr) _exit(kOutOfMemoryExit);
+  jq_set_nomem_handler(state->jq, leave_out_of_memory, nullptr);
+  Complaints complaints{static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), ""};
+  jq_set_error_cb(state->jq, collect_complaint, &complaints);
+  const bool compiled = jq_compile(state->jq, text.c_str()) != 0;
+  jq_set_error_cb(state->jq, nullptr, nullptr);
+  if (!compiled)
+    return fail("jq.syntax",
+                complaints.text.empty() ? "jq refuses it" : message_text(complaints.text));
+  return JqProgram(std::move(state));
+}
+
+Result<JqProgram> JqProgram::compile(std::string_view program) {
+  if (const Status status = check_program_text(program); !status) {
+    return tl::unexpected(status.error());
+  }
+  // The line break ends a comment. jq counts lines from the first, so the text begins there.
+  return compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
+}
+
+Status JqProgram::check(std::span<const std::string> programs) {
+  std::string text(kPrelude);
+  std::string uses = "null";
+  for (size_t i = 0; i < programs.size(); ++i) {
+    if (const Status status = check_program_text(programs[i]); !status) return status;
+    // libjq drops a function that nothing uses before it looks up the names in it.
+    fmt::format_to(std::back_inserter(text), "def __program{}: ({}\n); ", i, programs[i]);
+    fmt::format_to(std::back_inserter(uses), ", __program{}", i);
+  }
+  const Result<JqProgram> compiled = compile_wrapped(text + uses);
+  if (!compiled) return tl::unexpected(compiled.error());
+  return {};
+}
+
+tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, Query::Mode mode) {
+  const JqInput::Value& value = *input.value_;
+  if (value.wrapped.kind() == JV_KIND_INVALID) {
+    return evaluation_failed(kJqBadCommand, "jq does not take the input");
+  }
+  jq_state* jq = state_->jq;
+  // Ends the run, so that the state holds no value until the next one.
+  struct Reset {
+    jq_state* jq;
+    ~Reset() { jq_start(jq, jv_null(), 0); }
+  } const reset{jq};
+
+  jq_start(jq, value.wrapped.copy(), 0);
+  const bool is_condition = mode == Query::Mode::kCondition;
+  std::optional<Jv> result;
+  for (;;) {
+    Jv next(jq_next(jq));
+    if (next.kind() == JV_KIND_INVALID) {
+      if (jv_invalid_has_msg(next.copy()) != 0) {
+        return evaluation_failed(kJqBadCommand, error_text(Jv(jv_invalid_get_msg(next.copy()))));
+      }
+      break;
+    }
+    if (is_condition) {
+      if (is_true(next)) return "true";
+      continue;
+    }
+    if (result) {
+      return evaluation_failed(kJqBadCommand, "the program has several results, one is wanted");
+    }
+    result = std::move(next);
+  }
+  if (is_condition) return "false";
+  if (!result) {
+    return evaluation_failed(kJqBadCommand, "the program has no result, one is wanted");
+  }
+  Writer writer(value.integers);
+  const bool written = writer.write(*result);
+  return std::move(writer).finish(written);
+}
+
+}  // namespace millrace

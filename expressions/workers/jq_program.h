@@ -1,0 +1,65 @@
+// libjq 1.6, held so that C++ code can use it: the only unit that includes jq.h. It runs in worker
+// processes only, since libjq aborts, crashes and loops on some programs; one thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "expressions/evaluation.h"
+
+namespace millrace {
+
+/// The exit code of a process in which libjq could get no more memory (see
+/// exit_when_out_of_memory).
+inline constexpr int kOutOfMemoryExit = 42;
+
+/// Lets libjq end the process with kOutOfMemoryExit when it gets no memory, instead of aborting.
+/// For the calling thread.
+void exit_when_out_of_memory();
+
+/// A JSON input, parsed once for all programs that run on it.
+class JqInput {
+ public:
+  /// `json` is text that parse_json took; `now` is what `now` yields. An input that jq does not
+  /// take fails each program that is run on it.
+  JqInput(std::string_view json, TimePoint now);
+  ~JqInput();
+  JqInput(const JqInput&) = delete;
+  JqInput& operator=(const JqInput&) = delete;
+
+ private:
+  friend class JqProgram;
+  struct Value;
+  std::unique_ptr<Value> value_;
+};
+
+/// A compiled program in a closed world: no environment, files, modules, other inputs or clock.
+class JqProgram {
+ public:
+  /// Errors: those of check_program_text; `jq.syntax` with what jq says of it.
+  static Result<JqProgram> compile(std::string_view program);
+
+  /// Whether all of them compile, in one go. Errors: as compile, of any of them.
+  static Status check(std::span<const std::string> programs);
+
+  ~JqProgram();
+  JqProgram(JqProgram&&) noexcept;
+  JqProgram& operator=(JqProgram&&) noexcept;
+
+  /// The JSON text of the result; in mode kCondition `true` or `false`. Integers past 2^53 have the
+  /// digits of the input where only one literal of it can be meant. Error: direktiv.jq.badCommand.
+  tl::expected<std::string, EvaluationError> run(const JqInput& input, Query::Mode mode);
+
+ private:
+  struct State;
+  explicit JqProgram(std::unique_ptr<State> state);
+  static Result<JqProgram> compile_wrapped(const std::string& text);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace

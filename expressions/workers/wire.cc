@@ -1,0 +1,173 @@
+#include "expressions/workers/wire.h"
+
+#include <cstring>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+namespace millrace::wire {
+namespace {
+
+enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2 };
+
+class Encoder {
+ public:
+  Encoder() { put(uint32_t{0}); }
+
+  template <class T>
+  void put(T value) {
+    static_assert(std::is_integral_v<T> || std::is_enum_v<T>);
+    message_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put_text(std::string_view text) {
+    put(static_cast<uint32_t>(text.size()));
+    message_ += text;
+  }
+  std::string finish() && {
+    const auto length = static_cast<uint32_t>(message_.size() - sizeof(uint32_t));
+    std::memcpy(message_.data(), &length, sizeof length);
+    return std::move(message_);
+  }
+
+ private:
+  std::string message_;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view body) : rest_(body) {}
+
+  template <class T>
+  T get() {
+    T value{};
+    if (rest_.size() < sizeof value) {
+      good_ = false;
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string_view get_text() {
+    const auto size = get<uint32_t>();
+    if (rest_.size() < size) {
+      good_ = false;
+      return {};
+    }
+    const std::string_view text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return text;
+  }
+  bool good() const { return good_; }
+  bool finished() const { return good_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+std::optional<Request> decode_evaluate(Decoder& in) {
+  EvaluateRequest request;
+  request.stop_at_true = in.get<uint8_t>() != 0;
+  request.now = from_millis(in.get<int64_t>());
+  std::vector<std::shared_ptr<const std::string>> inputs;
+  for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
+    inputs.push_back(std::make_shared<const std::string>(in.get_text()));
+  }
+  for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
+    Query query;
+    query.mode = in.get<uint8_t>() != 0 ? Query::Mode::kCondition : Query::Mode::kOne;
+    const auto input = in.get<uint32_t>();
+    if (input >= inputs.size()) return std::nullopt;
+    query.input = inputs[input];
+    query.program = in.get_text();
+    request.queries.push_back(std::move(query));
+  }
+  if (!in.finished()) return std::nullopt;
+  return request;
+}
+
+std::optional<Request> decode_check(Decoder& in) {
+  CheckRequest request;
+  for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
+    request.programs.emplace_back(in.get_text());
+  }
+  if (!in.finished()) return std::nullopt;
+  return request;
+}
+
+}  // namespace
+
+std::string encode(const Evaluation& evaluation) {
+  Encoder out;
+  out.put(Tag::kEvaluate);
+  out.put(static_cast<uint8_t>(evaluation.stop_at_true));
+  out.put(to_millis(evaluation.now));
+  // Queries mostly share one input: it is sent, and parsed, once.
+  std::vector<const std::string*> inputs;
+  std::unordered_map<const std::string*, uint32_t> places;
+  for (const Query& query : evaluation.queries) {
+    if (places.emplace(query.input.get(), inputs.size()).second) {
+      inputs.push_back(query.input.get());
+    }
+  }
+  out.put(static_cast<uint32_t>(inputs.size()));
+  for (const std::string* input : inputs) out.put_text(*input);
+  out.put(static_cast<uint32_t>(evaluation.queries.size()));
+  for (const Query& query : evaluation.queries) {
+    out.put(static_cast<uint8_t>(query.mode == Query::Mode::kCondition));
+    out.put(places.at(query.input.get()));
+    out.put_text(query.program);
+  }
+  return std::move(out).finish();
+}
+
+std::string encode_check(std::span<const std::string> programs) {
+  Encoder out;
+  out.put(Tag::kCheck);
+  out.put(static_cast<uint32_t>(programs.size()));
+  for (const std::string& program : programs) out.put_text(program);
+  return std::move(out).finish();
+}
+
+std::string encode(const Reply& reply) {
+  Encoder out;
+  out.put(reply.kind);
+  out.put(static_cast<uint8_t>(reply.last));
+  out.put_text(reply.text);
+  return std::move(out).finish();
+}
+
+std::optional<Request> decode_request(std::string_view body) {
+  Decoder in(body);
+  switch (in.get<Tag>()) {
+    case Tag::kEvaluate:
+      return decode_evaluate(in);
+    case Tag::kCheck:
+      return decode_check(in);
+  }
+  return std::nullopt;
+}
+
+std::optional<Reply> decode_reply(std::string_view body) {
+  Decoder in(body);
+  Reply reply;
+  reply.kind = in.get<Reply::Kind>();
+  reply.last = in.get<uint8_t>() != 0;
+  reply.text = in.get_text();
+  if (!in.finished() || reply.kind > Reply::Kind::kGood) return std::nullopt;
+  return reply;
+}
+
+std::optional<std::string_view> MessageReader::next() {
+  bytes_.erase(0, std::exchange(consumed_, 0));
+  uint32_t length = 0;
+  if (bytes_.size() < sizeof length) return std::nullopt;
+  std::memcpy(&length, bytes_.data(), sizeof length);
+  broken_ = broken_ || length > kMaxMessage;
+  if (broken_ || bytes_.size() - sizeof length < length) return std::nullopt;
+  consumed_ = sizeof length + length;
+  return std::string_view(bytes_).substr(sizeof length, length);
+}
+
+}  // namespace millrace::wire

@@ -1,0 +1,72 @@
+// What the pool and a worker say to each other: messages with a length before them, over a stream
+// socket. Native byte order: both ends are the same binary. Decoding trusts nothing, for a worker
+// runs other people's programs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "expressions/evaluation.h"
+
+namespace millrace::wire {
+
+/// The longest message taken, in bytes.
+inline constexpr size_t kMaxMessage = size_t{256} << 20;
+
+struct EvaluateRequest {
+  std::vector<Query> queries;
+  bool stop_at_true = false;
+  TimePoint now;
+};
+/// Whether all the programs compile. They are compiled together, so a failure does not say whose.
+struct CheckRequest {
+  std::vector<std::string> programs;
+};
+using Request = std::variant<EvaluateRequest, CheckRequest>;
+
+/// A worker says one kReady when it has started, then one reply for each query evaluated, or one
+/// for a check.
+struct Reply {
+  enum class Kind : uint8_t {
+    kReady,
+    kValue,  ///< `text` is the result's JSON
+    kError,  ///< a direktiv.jq.badCommand; `text` is the message
+    kGood,   ///< the programs of a check compile
+  };
+  Kind kind = Kind::kReady;
+  bool last = true;  ///< nothing more comes for this request
+  std::string text;
+};
+
+/// Complete messages, their length included.
+std::string encode(const Evaluation& evaluation);
+std::string encode_check(std::span<const std::string> programs);
+std::string encode(const Reply& reply);
+
+/// Bodies, without the length; nullopt if they are not what encode makes.
+std::optional<Request> decode_request(std::string_view body);
+std::optional<Reply> decode_reply(std::string_view body);
+
+/// Takes messages from a stream of bytes.
+class MessageReader {
+ public:
+  void append(std::string_view bytes) { bytes_ += bytes; }
+
+  /// The body of the next whole message; valid until the next call of any member.
+  std::optional<std::string_view> next();
+
+  /// Whether the stream announced a message beyond kMaxMessage: it cannot be read on.
+  bool broken() const { return broken_; }
+
+ private:
+  std::string bytes_;
+  size_t consumed_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace millrace::wire

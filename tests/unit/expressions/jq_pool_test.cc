@@ -1,0 +1,306 @@
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "expressions/workers/pool.h"
+#include "pool_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+class JqPoolTest : public PoolTest {};
+
+constexpr Duration kShort{200};
+
+TEST_F(JqPoolTest, EvaluatesProgramsInOrder) {
+  const auto input = shared_text(R"({"a":[1,2,3],"b":"x"})");
+  const std::vector<QueryResult> results = evaluate(Evaluation{
+      .queries = {{".a | add", input}, {"{b, a: .a[0]}", input}, {". + 1", shared_text("4")}}});
+  ASSERT_EQ(results.size(), 3);
+  EXPECT_EQ(results[0], Json(6));
+  EXPECT_EQ(results[1], Json({{"a", 1}, {"b", "x"}}));
+  EXPECT_EQ(results[2], Json(5));
+}
+
+TEST_F(JqPoolTest, WritesEveryKindOfValue) {
+  struct Row {
+    const char* program;
+    const char* result;
+  };
+  for (const auto& [program, result] : std::initializer_list<Row>{
+           {"nan", "null"},
+           {"[infinite, -infinite]", "[1.7976931348623157e+308,-1.7976931348623157e+308]"},
+           {"[0.1, -2.5, 1e3, 100000000000000000, 1e-7]", "[0.1,-2.5,1000,1e+17,1e-07]"},
+           {R"("\u0000\u001f\"\\/é😀\u007f")", R"("\u0000\u001f\"\\/é😀\u007f")"},
+           {R"({b: 1, a: [true, false, null, {}, []]})", R"({"a":[true,false,null,{},[]],"b":1})"},
+           {"[range(5)] | map(. * 2)", "[0,2,4,6,8]"},
+       }) {
+    EXPECT_EQ(evaluate(program), *parse_json(result)) << program;
+  }
+}
+
+TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
+  struct Row {
+    std::string program;
+    std::string message;
+  };
+  for (const auto& [program, message] : std::initializer_list<Row>{
+           {".a.b", "Cannot index number with string \"b\""},
+           {"error(\"mine\")", "mine"},
+           {"error({code: 1})", R"({"code":1})"},
+           {"empty", "the program has no result, one is wanted"},
+           {"1, 2", "the program has several results, one is wanted"},
+           {"nosuch", "nosuch/0 is not defined"},
+           {". foo",
+            "syntax error, unexpected end; try .[\"field\"] instead of .field for "
+            "unusually named fields"},
+           {"1 |\n|", "syntax error, unexpected '|' (line 2)"},
+           {".) | env | (.", "the `)` at byte 1 of the jq program closes nothing"},
+           {"reduce range(200) as $i (0; [.])", "the result nests deeper than 128 levels"},
+           {"[range(1000000)]", "the result is larger than 4194304 bytes of JSON"},
+           {"error(\"" + std::string(2000, 'x') + "\")", std::string(1000, 'x') + "…"},
+       }) {
+    const QueryResult result = evaluate(program, R"({"a":1})");
+    ASSERT_FALSE(result) << program;
+    EXPECT_EQ(result.error(), (EvaluationError{"direktiv.jq.badCommand", message})) << program;
+  }
+}
+
+TEST_F(JqPoolTest, AFailureLeavesTheQueriesAfterItAlone) {
+  const auto input = shared_text("1");
+  const std::vector<QueryResult> results =
+      evaluate(Evaluation{.queries = {{".a", input}, {". + 1", input}}});
+  ASSERT_EQ(results.size(), 2);
+  EXPECT_FALSE(results[0]);
+  EXPECT_EQ(results[1], Json(2));
+}
+
+TEST_F(JqPoolTest, AConditionIsWhetherAnyResultIsTrue) {
+  struct Row {
+    const char* program;
+    bool matches;
+  };
+  for (const auto& [program, matches] : std::initializer_list<Row>{
+           {".a > 0", true},
+           {".a", true},
+           {"[0]", true},
+           {"0, \"\", [], {}, null, false, nan, 1", true},
+           {"1, error(\"is not reached\")", true},
+           {"0, \"\", [], {}, null, false, nan, -0", false},
+           {"empty", false},
+           {".a > 1", false},
+       }) {
+    EXPECT_EQ(evaluate(program, R"({"a":1})", Query::Mode::kCondition), Json(matches)) << program;
+  }
+  EXPECT_FALSE(evaluate("0, error(\"x\")", "null", Query::Mode::kCondition));
+}
+
+TEST_F(JqPoolTest, ASwitchEndsAtTheFirstConditionThatIsTrueOrFails) {
+  constexpr auto kCondition = Query::Mode::kCondition;
+  const auto input = shared_text("5");
+  std::vector<QueryResult> results = evaluate(Evaluation{
+      .queries = {{". > 9", input, kCondition}, {". > 4", input, kCondition}, {"error", input}},
+      .stop_at_true = true});
+  ASSERT_EQ(results.size(), 2);
+  EXPECT_EQ(results[0], Json(false));
+  EXPECT_EQ(results[1], Json(true));
+
+  results = evaluate(
+      Evaluation{.queries = {{"error(\"x\")", input, kCondition}, {"true", input, kCondition}},
+                 .stop_at_true = true});
+  ASSERT_EQ(results.size(), 1);
+  EXPECT_FALSE(results[0]);
+}
+
+TEST_F(JqPoolTest, NowIsTheTimeThatIsGiven) {
+  const auto input = shared_text("null");
+  const std::vector<QueryResult> results = evaluate(Evaluation{
+      .queries = {{"now", input}, {"now | floor | todate", input}, {"[now, now] | unique", input}},
+      .now = from_millis(1630497600123)});
+  ASSERT_EQ(results.size(), 3);
+  EXPECT_EQ(results[0], Json(1630497600.123));
+  EXPECT_EQ(results[1], Json("2021-09-01T12:00:00Z"));
+  EXPECT_EQ(results[2], Json({1630497600.123}));
+}
+
+TEST_F(JqPoolTest, TheWorldIsClosed) {
+  setenv("MILLRACE_TEST_SECRET", "visible", 1);
+  start(1);
+  struct Row {
+    const char* program;
+    Json result;
+  };
+  for (const auto& [program, result] : {
+           Row{"env", Json::object()},
+           Row{"$ENV", Json::object()},
+           Row{"def f: $ENV; f", Json::object()},
+           Row{"env.MILLRACE_TEST_SECRET", nullptr},
+           Row{"[inputs]", Json::array()},
+           Row{"5 | debug", 5},
+           Row{"5 | stderr", 5},
+           Row{"input_filename", nullptr},
+           Row{"input_line_number", nullptr},
+           Row{"get_search_list", Json::array()},
+           Row{"0 | localtime | mktime", 0},
+           Row{R"x(0 | strflocaltime("%H %Z"))x", "00 UTC"},
+       }) {
+    EXPECT_EQ(evaluate(program), result) << program;
+  }
+  for (const char* program :
+       {"input", "halt", "halt_error", "halt_error(1)", "\"a\" | modulemeta",
+        "import \"a\" as a; .", "include \"a\"; .", "import \"a\" as $a; $a", "module {}; ."}) {
+    const QueryResult refused = evaluate(program);
+    ASSERT_FALSE(refused) << program;
+    EXPECT_EQ(refused.error().code, "direktiv.jq.badCommand") << program;
+  }
+  EXPECT_EQ(pool().stats().started, 1) << "no program ended its worker";
+}
+
+TEST_F(JqPoolTest, LargeIntegersKeepTheirDigits) {
+  const char* input =
+      R"({"id":9007199254740993,"other":9007199254740995,"n":-12345678901234567890})";
+  EXPECT_EQ(evaluate("del(.other) | . + {}", input),
+            *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890})"));
+  EXPECT_EQ(evaluate("map(. + 0)", "[9007199254740992,9007199254740993]"),
+            *parse_json("[9007199254740992,9007199254740992]"))
+      << "which of the two is meant cannot be known";
+}
+
+TEST_F(JqPoolTest, AProgramThatEndsItsWorkerFailsAlone) {
+  const auto input = shared_text("1e18");
+  const std::vector<QueryResult> results =
+      evaluate(Evaluation{.queries = {{". + 0", input}, {"todate", input}, {"1", input}}});
+  ASSERT_EQ(results.size(), 2) << "what its last worker had answered, and the error";
+  EXPECT_EQ(results[0], Json(1e18));
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, "direktiv.jq.badCommand");
+  EXPECT_THAT(results[1].error().message, HasSubstr("the jq worker died of signal 6"));
+  EXPECT_EQ(evaluate(". + 1", "1"), Json(2));
+  EXPECT_EQ(pool().stats().crashed, 2);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no bound on memory there
+TEST_F(JqPoolTest, AProgramThatNeedsTooMuchMemoryFailsAlone) {
+  const QueryResult result = evaluate("reduce range(30) as $i (\"x\"; . + .) | length");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error(), (EvaluationError{"millrace.jq.memory",
+                                             "the jq program needs more memory than it may have"}));
+  EXPECT_EQ(evaluate(". + 1", "1"), Json(2));
+}
+#endif
+
+TEST_F(JqPoolTest, AProgramThatNeverEndsIsStoppedAtItsDeadline) {
+  start(1);
+  const auto input = shared_text("null");
+  for (const char* program : {"def f: f; f", "\"x\" | gsub(\"^\"; \"y\")", "last(range(1e18))"}) {
+    std::future<std::vector<QueryResult>> looping = evaluate_later(
+        pool(),
+        Evaluation{.queries = {{"1", input}, {program, input}, {"2", input}}, .timeout = kShort});
+    std::future<std::vector<QueryResult>> behind =
+        evaluate_later(pool(), Evaluation{.queries = {{"3", input}}});
+    const std::vector<QueryResult> results = looping.get();
+    ASSERT_EQ(results.size(), 2) << program;
+    EXPECT_EQ(results[0], Json(1)) << program;
+    EXPECT_EQ(results[1].error(),
+              (EvaluationError{"millrace.timeout.task", "the jq program was stopped after 200 ms"}))
+        << program;
+    EXPECT_EQ(behind.get().at(0), Json(3)) << program;
+  }
+  EXPECT_EQ(pool().stats().timed_out, 3);
+}
+
+TEST_F(JqPoolTest, ServesManyThreadsAtOnce) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 200;
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::future<std::vector<QueryResult>>> pending;
+      for (int i = 0; i < kEach; ++i) {
+        pending.push_back(evaluate_later(
+            pool(),
+            Evaluation{.queries = {{". * 2 + 1", shared_text(std::to_string(t * kEach + i))}}}));
+      }
+      for (int i = 0; i < kEach; ++i) {
+        if (pending[i].get().at(0) == Json(2 * (t * kEach + i) + 1)) ++right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, kThreads * kEach);
+}
+
+TEST_F(JqPoolTest, ALargeInputGoesThroughWhole) {
+  Json list = Json::array();
+  for (int i = 0; i < 400'000; ++i) list.push_back(i);
+  EXPECT_EQ(evaluate("length", dump_json(list)), Json(400'000));
+  EXPECT_EQ(evaluate(".", dump_json(list)), list);
+}
+
+TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
+  std::vector<std::string> programs;
+  for (int i = 0; i < 50; ++i) programs.push_back(".a[" + std::to_string(i) + "] | length");
+  programs[17] = ".a | nosuch";
+  programs[30] = ".a b";
+  programs[31] = "(.a";
+  programs[49] = ". # a comment";
+  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  ASSERT_EQ(verdicts.size(), 50);
+  EXPECT_EQ(verdicts[17], (Error{"jq.syntax", "nosuch/0 is not defined"}));
+  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected IDENT"}));
+  EXPECT_EQ(verdicts[31],
+            (Error{"jq.unbalanced", "the `(` at byte 0 of the jq program is not closed"}));
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    EXPECT_EQ(verdicts[i].has_value(), i == 17 || i == 30 || i == 31) << i;
+  }
+}
+
+TEST_F(JqPoolTest, TheCheckTakesAnyNumberOfPrograms) {
+  EXPECT_TRUE(pool().check({}).empty());
+  std::vector<std::string> programs(450, ".a | length");
+  programs[449] = "$x";
+  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), std::nullopt), 449);
+  EXPECT_EQ(verdicts[449], (Error{"jq.syntax", "$x is not defined"}));
+}
+
+TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
+  const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
+  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  EXPECT_EQ(verdicts[0], std::nullopt);
+  EXPECT_EQ(verdicts[1], (Error{"jq.syntax", "f/0 is not defined"}));
+}
+
+TEST_F(JqPoolTest, SaysThatNoWorkerStarts) {
+  for (const char* command : {"/nonexistent", "/bin/false"}) {
+    auto broken = JqPool::start({.command = {command}, .workers = 1});
+    ASSERT_TRUE(broken);
+    const std::vector<std::string> programs{"."};
+    const std::vector<std::optional<Error>> verdicts = (*broken)->check(programs);
+    ASSERT_TRUE(verdicts.at(0)) << command;
+    EXPECT_EQ(verdicts[0]->code, "jq.unavailable") << command;
+    EXPECT_GE((*broken)->stats().start_failures, 3) << command;
+    EXPECT_EQ((*broken)->stats().last_problem, verdicts[0]->message) << command;
+  }
+}
+
+TEST_F(JqPoolTest, EndsWithWorkInHand) {
+  std::atomic<bool> called{false};
+  auto started = JqPool::start({.command = {MILLRACE_JQ_WORKER}, .workers = 1});
+  ASSERT_TRUE(started);
+  for (int i = 0; i < 3; ++i) {
+    (*started)->submit(1, Evaluation{.queries = {{"def f: f; f", shared_text("1")}}},
+                       [&](uint64_t, const std::vector<QueryResult>&) { called = true; });
+  }
+  started->reset();
+  EXPECT_FALSE(called);
+}
+
+}  // namespace
+}  // namespace millrace

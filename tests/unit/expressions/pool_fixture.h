@@ -1,0 +1,64 @@
+// A JqPool on the test worker, and calls of it that wait for their answer.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "expressions/workers/pool.h"
+
+namespace millrace {
+
+/// For gtest's failure messages.
+inline void PrintTo(const EvaluationError& error, std::ostream* out) {
+  *out << error.code << ": " << error.message;
+}
+
+inline std::shared_ptr<const std::string> shared_text(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool,
+                                                            const Evaluation& evaluation) {
+  auto promise = std::make_shared<std::promise<std::vector<QueryResult>>>();
+  std::future<std::vector<QueryResult>> results = promise->get_future();
+  pool.submit(1, evaluation, [promise](uint64_t, std::vector<QueryResult> done) {
+    promise->set_value(std::move(done));
+  });
+  return results;
+}
+
+class PoolTest : public testing::Test {
+ protected:
+  void SetUp() override { start(2); }
+
+  void start(size_t workers) {
+    auto started = JqPool::start({.command = {MILLRACE_JQ_WORKER}, .workers = workers});
+    ASSERT_TRUE(started) << started.error().message;
+    pool_ = *std::move(started);
+  }
+
+  JqPool& pool() { return *pool_; }
+
+  std::vector<QueryResult> evaluate(const Evaluation& evaluation) {
+    return evaluate_later(*pool_, evaluation).get();
+  }
+
+  QueryResult evaluate(std::string program, std::string input = "null",
+                       Query::Mode mode = Query::Mode::kOne) {
+    const std::vector<QueryResult> results = evaluate(
+        Evaluation{.queries = {{std::move(program), shared_text(std::move(input)), mode}}});
+    EXPECT_EQ(results.size(), 1);
+    return results.at(0);
+  }
+
+ private:
+  std::unique_ptr<JqPool> pool_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,70 @@
+#include "expressions/workers/wire.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::wire {
+namespace {
+
+std::string_view body(std::string_view message) { return message.substr(4); }
+
+TEST(WorkerMessages, AreReadAsTheyAreWritten) {
+  const auto input = std::make_shared<const std::string>("{\"a\":1}");
+  const auto other = std::make_shared<const std::string>("2");
+  const Evaluation evaluation{
+      .queries = {{".a", input}, {".b", other, Query::Mode::kCondition}, {".c", input}},
+      .stop_at_true = true,
+      .now = from_millis(-5)};
+  const std::optional<Request> request = decode_request(body(encode(evaluation)));
+  ASSERT_TRUE(request);
+  const auto& read = std::get<EvaluateRequest>(*request);
+  EXPECT_TRUE(read.stop_at_true);
+  EXPECT_EQ(read.now, from_millis(-5));
+  ASSERT_EQ(read.queries.size(), 3);
+  EXPECT_EQ(read.queries[1].program, ".b");
+  EXPECT_EQ(read.queries[1].mode, Query::Mode::kCondition);
+  EXPECT_EQ(*read.queries[1].input, "2");
+  EXPECT_EQ(read.queries[2].input, read.queries[0].input) << "an input that is shared stays so";
+
+  const std::optional<Reply> reply =
+      decode_reply(body(encode(Reply{Reply::Kind::kError, false, "x"})));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->kind, Reply::Kind::kError);
+  EXPECT_FALSE(reply->last);
+  EXPECT_EQ(reply->text, "x");
+}
+
+TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
+  const std::vector<std::string> programs{".a", ".b"};
+  for (const std::string& whole :
+       {encode(Evaluation{.queries = {{".a", std::make_shared<const std::string>("1")}}}),
+        encode_check(programs)}) {
+    for (size_t size = 0; size < body(whole).size(); ++size) {
+      EXPECT_FALSE(decode_request(body(whole).substr(0, size))) << size;
+    }
+    EXPECT_FALSE(decode_request(std::string(body(whole)) + "x"));
+  }
+  const std::string reply = encode(Reply{Reply::Kind::kValue, true, "1"});
+  for (size_t size = 0; size < body(reply).size(); ++size) {
+    EXPECT_FALSE(decode_reply(body(reply).substr(0, size))) << size;
+  }
+  EXPECT_FALSE(decode_reply("\x09\x01\x00\x00\x00\x00"));
+}
+
+TEST(WorkerMessages, ComeOutOfAStreamOfAnyPieces) {
+  const std::string stream = encode(Reply{Reply::Kind::kValue, false, "1"}) +
+                             encode(Reply{Reply::Kind::kValue, true, "22"});
+  MessageReader reader;
+  std::vector<std::string> texts;
+  for (const char c : stream) {
+    reader.append({&c, 1});
+    while (const auto message = reader.next()) texts.push_back(decode_reply(*message)->text);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"1", "22"}));
+  EXPECT_FALSE(reader.broken());
+  reader.append("\xff\xff\xff\xff");
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.broken());
+}
+
+}  // namespace
+}  // namespace millrace::wire
