@@ -1,0 +1,74 @@
+// Gives equal texts one small id, and one value, for as long as anything uses them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace millrace {
+
+/// Ids are small, and given again once released. References to values hold until released.
+template <class Value>
+class InternTable {
+ public:
+  std::optional<uint32_t> find(std::string_view text) const {
+    const auto found = ids_.find(text);
+    if (found == ids_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  /// The text's id, with one use more than before; new ones get an empty value.
+  uint32_t acquire(std::string_view text) {
+    if (const std::optional<uint32_t> known = find(text)) {
+      ++slots_[*known].uses;
+      return *known;
+    }
+    uint32_t id = static_cast<uint32_t>(slots_.size());
+    if (free_.empty()) {
+      slots_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    slots_[id].text = &ids_.emplace(text, id).first->first;
+    slots_[id].uses = 1;
+    return id;
+  }
+
+  /// Gives one use back; with the last one the text and its value go. Whether it was the last.
+  bool release(uint32_t id) {
+    if (--slots_[id].uses > 0) return false;
+    ids_.erase(ids_.find(*slots_[id].text));
+    slots_[id] = Slot{};
+    free_.push_back(id);
+    return true;
+  }
+
+  const std::string& text(uint32_t id) const { return *slots_[id].text; }
+  uint32_t uses(uint32_t id) const { return slots_[id].uses; }
+  Value& operator[](uint32_t id) { return slots_[id].value; }
+  const Value& operator[](uint32_t id) const { return slots_[id].value; }
+  size_t size() const { return ids_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  struct Slot {
+    const std::string* text = nullptr;  // the key in ids_, whose address stays
+    uint32_t uses = 0;
+    Value value{};
+  };
+
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
+  std::deque<Slot> slots_;
+  std::vector<uint32_t> free_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// Defines what matching means: every listener is looked at for every event. For tests and for
+// reading; the engine uses listener_index.h.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "matchers/matcher.h"
+#include "matchers/pattern.h"
+
+namespace millrace {
+
+class NaiveMatcher final : public Matcher {
+ public:
+  Result<Handle> add(std::string_view ns, const EventFilter& filter, uint64_t target) override;
+  void remove(Handle handle) override;
+  void match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) override;
+  uint64_t over_limit() const override { return over_limit_; }
+
+ private:
+  struct Listener {
+    std::string ns;
+    EventFilter filter;
+    std::vector<std::shared_ptr<const Pattern>> patterns;  // one for each predicate; null: equality
+    uint64_t target;
+  };
+
+  bool concerns(const Event& event, const Listener& listener);
+
+  std::map<uint32_t, Listener> listeners_;
+  uint32_t next_slot_ = 0;
+  uint64_t over_limit_ = 0;
+};
+
+}  // namespace millrace

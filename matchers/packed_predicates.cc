@@ -1,0 +1,81 @@
+#include "matchers/packed_predicates.h"
+
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+/// Seven bits a byte, the low ones first; the high bit says that more follow.
+void pack_number(uint64_t number, std::string& bytes) {
+  for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(number | 0x80));
+  bytes.push_back(static_cast<char>(number));
+}
+
+uint64_t unpack_number(std::string_view& bytes) {
+  uint64_t number = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    number |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return number;
+  }
+}
+
+}  // namespace
+
+void pack(const PackedPredicate& predicate, std::string& bytes) {
+  if (predicate.is_pattern) {
+    pack_number(static_cast<uint64_t>(predicate.pattern) << 1 | 1, bytes);
+  } else {
+    pack_number(static_cast<uint64_t>(predicate.attribute) << 1, bytes);
+    pack_number(predicate.value.size(), bytes);
+    bytes.append(predicate.value);
+  }
+}
+
+PackedPredicate unpack(std::string_view& bytes) {
+  const uint64_t head = unpack_number(bytes);
+  const auto id = static_cast<uint32_t>(head >> 1);
+  if ((head & 1) != 0) return PackedPredicate{.is_pattern = true, .pattern = id};
+  const size_t size = unpack_number(bytes);
+  const PackedPredicate predicate{.attribute = id, .value = bytes.substr(0, size)};
+  bytes.remove_prefix(size);
+  return predicate;
+}
+
+PackedPredicates::PackedPredicates(std::string_view bytes) {
+  if (bytes.size() <= storage_.size()) {
+    size_ = static_cast<uint8_t>(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), storage_.begin());
+    return;
+  }
+  CHECK(bytes.size() <= std::numeric_limits<uint32_t>::max());
+  const auto size = static_cast<uint32_t>(bytes.size());
+  char* const heap = new char[sizeof(size) + bytes.size()];
+  std::memcpy(heap, &size, sizeof(size));
+  std::memcpy(heap + sizeof(size), bytes.data(), bytes.size());
+  std::memcpy(storage_.data(), &heap, sizeof(heap));
+  size_ = kOnHeap;
+}
+
+PackedPredicates::~PackedPredicates() {
+  if (size_ == kOnHeap) delete[] heap();
+}
+
+char* PackedPredicates::heap() const {
+  char* heap = nullptr;
+  std::memcpy(&heap, storage_.data(), sizeof(heap));
+  return heap;
+}
+
+std::string_view PackedPredicates::bytes() const {
+  if (size_ != kOnHeap) return {storage_.data(), size_};
+  uint32_t size = 0;
+  std::memcpy(&size, heap(), sizeof(size));
+  return {heap() + sizeof(size), size};
+}
+
+}  // namespace millrace

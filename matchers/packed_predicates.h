@@ -1,0 +1,54 @@
+// The predicates of one listener as few bytes, 43 of them in place: a type and one value as long as
+// a UUID need no heap, and a listener is one cache line. Ids are those of ListenerIndex.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace millrace {
+
+/// One predicate: `pattern` (which knows its attribute) must match, or `attribute` be `value`.
+struct PackedPredicate {
+  bool is_pattern = false;
+  uint32_t pattern = 0;
+  uint32_t attribute = 0;
+  std::string_view value;  ///< of the bytes that it was read from
+};
+
+/// Appends the predicate to `bytes`.
+void pack(const PackedPredicate& predicate, std::string& bytes);
+
+/// Takes the first predicate off `bytes`, which is not empty.
+PackedPredicate unpack(std::string_view& bytes);
+
+/// Packed predicates, in place or on the heap.
+class PackedPredicates {
+ public:
+  PackedPredicates() = default;
+  explicit PackedPredicates(std::string_view bytes);
+  PackedPredicates(PackedPredicates&& other) noexcept { swap(other); }
+  PackedPredicates& operator=(PackedPredicates&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~PackedPredicates();
+
+  std::string_view bytes() const;
+
+ private:
+  void swap(PackedPredicates& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(storage_, other.storage_);
+  }
+  char* heap() const;
+
+  static constexpr uint8_t kOnHeap = 0xff;  // storage_ is then a pointer to a size and the bytes
+
+  std::array<char, 43> storage_{};
+  uint8_t size_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,230 @@
+#include "matchers/pattern.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <pcre2.h>
+#include <re2/re2.h>
+
+#include "base/check.h"
+#include "matchers/ecmascript.h"
+#include "matchers/regex_dialect.h"
+
+namespace millrace {
+namespace {
+
+/// What one RE2 may use for its program and the cache of its automaton.
+constexpr int64_t kRe2Memory = 1 << 20;
+
+/// PCRE2's backtracking frames of one match, in KiB.
+constexpr uint32_t kHeapLimit = 16 * 1024;
+
+struct Shape {
+  Pattern::Kind kind;
+  std::string literal;
+};
+
+/// The nodes that must match one after the other, through groups and nested sequences.
+void flatten(const RegexNode& node, std::vector<const RegexNode*>& items) {
+  if (node.kind == RegexNode::Kind::kSequence || node.kind == RegexNode::Kind::kGroup) {
+    for (const RegexNode& child : node.children) flatten(child, items);
+  } else if (node.kind != RegexNode::Kind::kEmpty) {
+    items.push_back(&node);
+  }
+}
+
+/// `[^]*`
+bool is_anything(const RegexNode& node) {
+  return node.kind == RegexNode::Kind::kRepeat && node.min == 0 &&
+         node.max == RegexNode::kUnbounded && node.children.front().kind == RegexNode::Kind::kSet &&
+         complement(node.children.front().set).empty();
+}
+
+/// Plain text, `^` and `$` around it; what may match nothing at an open end is left out, since a
+/// search never needs it.
+std::optional<Shape> plain_shape(const Regex& regex) {
+  if (!regex.referenced.empty()) return std::nullopt;
+  std::vector<const RegexNode*> items;
+  flatten(regex.root, items);
+  auto begin = items.begin();
+  auto end = items.end();
+  bool from_start = false;
+  bool to_end = false;
+  for (; begin != end && (*begin)->kind == RegexNode::Kind::kStart; ++begin) from_start = true;
+  for (; begin != end && end[-1]->kind == RegexNode::Kind::kEnd; --end) to_end = true;
+  if (from_start && begin != end && is_anything(**begin)) {
+    from_start = false;
+    ++begin;
+  }
+  if (to_end && begin != end && is_anything(*end[-1])) {
+    to_end = false;
+    --end;
+  }
+  if (!from_start) {
+    while (begin != end && matches_empty(**begin, false)) ++begin;
+  }
+  if (!to_end) {
+    while (begin != end && matches_empty(*end[-1], false)) --end;
+  }
+
+  Shape shape{Pattern::Kind::kAny, {}};
+  for (; begin != end; ++begin) {
+    const RegexNode& node = **begin;
+    const bool is_literal = node.kind == RegexNode::Kind::kSet && node.set.size() == 1 &&
+                            node.set[0].first == node.set[0].last;
+    if (!is_literal) return std::nullopt;
+    append_utf8(node.set[0].first, shape.literal);
+  }
+  if (from_start && to_end) {
+    shape.kind = Pattern::Kind::kEquals;
+  } else if (!shape.literal.empty()) {
+    shape.kind = from_start ? Pattern::Kind::kPrefix
+                 : to_end   ? Pattern::Kind::kSuffix
+                            : Pattern::Kind::kContains;
+  }
+  return shape;
+}
+
+/// The pattern as a message shows it, cut to its first 60 characters.
+std::string shown(std::string_view pattern) {
+  size_t characters = 0;
+  size_t size = 0;
+  for (; size < pattern.size(); ++size) {
+    const bool begins_one = (static_cast<unsigned char>(pattern[size]) & 0xc0) != 0x80;
+    if (begins_one && ++characters > 60) break;
+  }
+  return fmt::format("pattern \"{}{}\"", pattern.substr(0, size), size < pattern.size() ? "…" : "");
+}
+
+}  // namespace
+
+class Pattern::Linear {
+ public:
+  explicit Linear(const std::string& text) : re2_(text, options()) {}
+
+  bool ok() const { return re2_.ok(); }
+  bool matches(std::string_view value) const {
+    return re2_.Match({value.data(), value.size()}, 0, value.size(), RE2::UNANCHORED, nullptr, 0);
+  }
+
+ private:
+  static RE2::Options options() {
+    RE2::Options options;
+    options.set_log_errors(false);
+    options.set_never_capture(true);
+    options.set_max_mem(kRe2Memory);
+    return options;
+  }
+
+  const RE2 re2_;
+};
+
+class Pattern::Backtracking {
+ public:
+  explicit Backtracking(const std::string& text) {
+    int error = 0;
+    size_t at = 0;
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                              PCRE2_UTF | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C,
+                              &error, &at, nullptr));
+    context_.reset(pcre2_match_context_create(nullptr));
+    CHECK(context_ != nullptr);
+    pcre2_set_match_limit(context_.get(), kMatchLimit);
+    pcre2_set_depth_limit(context_.get(), kMatchLimit);
+    pcre2_set_heap_limit(context_.get(), kHeapLimit);
+  }
+
+  bool ok() const { return code_ != nullptr; }
+
+  Answer match(std::string_view value) const {
+    const std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create(1, nullptr));
+    CHECK(data != nullptr);
+    const int rc = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(value.data()),
+                               value.size(), 0, PCRE2_ANCHORED, data.get(), context_.get());
+    if (rc >= 0) return Answer::kYes;
+    switch (rc) {
+      case PCRE2_ERROR_MATCHLIMIT:
+      case PCRE2_ERROR_DEPTHLIMIT:
+      case PCRE2_ERROR_HEAPLIMIT:
+        return Answer::kOverLimit;
+      default:
+        return Answer::kNo;
+    }
+  }
+
+ private:
+  struct Free {
+    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  };
+
+  std::unique_ptr<pcre2_code, Free> code_;
+  std::unique_ptr<pcre2_match_context, Free> context_;  // only read by matches
+};
+
+Pattern::Pattern(Kind kind, std::string literal) : kind_(kind), literal_(std::move(literal)) {}
+
+Pattern::~Pattern() = default;
+
+Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view ecmascript) {
+  const Result<Regex> regex = parse_ecmascript(ecmascript);
+  if (!regex) return fail_in(shown(ecmascript), regex.error());
+  if (std::optional<Shape> shape = plain_shape(*regex)) {
+    return std::shared_ptr<const Pattern>(new Pattern(shape->kind, std::move(shape->literal)));
+  }
+  if (!needs_backtracking(*regex)) {
+    auto linear = std::make_unique<const Linear>(write_re2(*regex));
+    if (linear->ok()) {
+      std::shared_ptr<Pattern> pattern(new Pattern(Kind::kLinear, {}));
+      pattern->linear_ = std::move(linear);
+      return pattern;
+    }
+  }
+  const Result<std::string> text = write_pcre2(*regex);
+  if (!text) return fail_in(shown(ecmascript), text.error());
+  auto backtracking = std::make_unique<const Backtracking>(*text);
+  if (!backtracking->ok()) {
+    return fail("pattern.malformed", shown(ecmascript) +
+                                         ": it is too large once its repetitions are written out: "
+                                         "write smaller bounds in its braces");
+  }
+  std::shared_ptr<Pattern> pattern(new Pattern(Kind::kBacktracking, {}));
+  pattern->backtracking_ = std::move(backtracking);
+  return pattern;
+}
+
+Pattern::Answer Pattern::match(std::string_view value) const {
+  const auto answer = [](bool yes) { return yes ? Answer::kYes : Answer::kNo; };
+  switch (kind_) {
+    case Kind::kAny:
+      return Answer::kYes;
+    case Kind::kEquals:
+      return answer(value == literal_);
+    case Kind::kPrefix:
+      return answer(value.starts_with(literal_));
+    case Kind::kSuffix:
+      return answer(value.ends_with(literal_));
+    case Kind::kContains:
+      return answer(value.find(literal_) != std::string_view::npos);
+    case Kind::kLinear:
+      return answer(linear_->matches(value));
+    case Kind::kBacktracking:
+      return backtracking_->match(value);
+  }
+  CHECK(false, "pattern kind {}", static_cast<int>(kind_));
+}
+
+std::string quote_pattern(std::string_view literal) {
+  std::string pattern = "(?:";
+  for (const char c : literal) {
+    if (std::string_view("^$\\.*+?()[]{}|/-").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + ")";
+}
+
+}  // namespace millrace

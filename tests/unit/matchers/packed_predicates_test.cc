@@ -1,0 +1,46 @@
+#include "matchers/packed_predicates.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(PackedPredicates, AreReadAsTheyWereWritten) {
+  const std::string uuid(36, 'u');
+  const std::string longer(300, 'v');
+  std::string bytes;
+  pack({.attribute = 0, .value = uuid}, bytes);
+  pack({.is_pattern = true, .pattern = 70000}, bytes);
+  pack({.attribute = 0xfffffffe, .value = longer}, bytes);
+  pack({.attribute = 5, .value = ""}, bytes);
+
+  const PackedPredicates packed(bytes);
+  std::string_view rest = packed.bytes();
+  EXPECT_EQ(unpack(rest).value, uuid);
+  const PackedPredicate pattern = unpack(rest);
+  EXPECT_TRUE(pattern.is_pattern);
+  EXPECT_EQ(pattern.pattern, 70000u);
+  const PackedPredicate equality = unpack(rest);
+  EXPECT_FALSE(equality.is_pattern);
+  EXPECT_EQ(equality.attribute, 0xfffffffe);
+  EXPECT_EQ(equality.value, longer);
+  EXPECT_EQ(unpack(rest).attribute, 5u);
+  EXPECT_TRUE(rest.empty());
+}
+
+TEST(PackedPredicates, MoveInPlaceAndOnTheHeap) {
+  for (const size_t size :
+       {size_t{0}, size_t{1}, size_t{43}, size_t{44}, size_t{255}, size_t{256}, size_t{70000}}) {
+    const std::string bytes(size, 'x');
+    PackedPredicates first(bytes);
+    EXPECT_EQ(first.bytes(), bytes);
+    PackedPredicates second(std::move(first));
+    EXPECT_EQ(second.bytes(), bytes);
+    PackedPredicates third(std::string(100, 'y'));
+    third = std::move(second);
+    EXPECT_EQ(third.bytes(), bytes);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

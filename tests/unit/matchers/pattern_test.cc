@@ -1,0 +1,262 @@
+#include "matchers/pattern.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "matchers/ecmascript.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = Pattern::Kind;
+
+std::shared_ptr<const Pattern> compiled(std::string_view pattern) {
+  Result<std::shared_ptr<const Pattern>> result = Pattern::compile(pattern);
+  EXPECT_TRUE(result) << pattern << ": " << result.error().message;
+  return result ? *result : nullptr;
+}
+
+bool matches(std::string_view pattern, std::string_view value) {
+  const std::shared_ptr<const Pattern> it = compiled(pattern);
+  return it != nullptr && it->matches(value);
+}
+
+// Rows of pattern, text, and what RegExp.prototype.test answers (ECMA-262; all hold in Node 20).
+TEST(Patterns, MeanWhatJavaScriptMeans) {
+  std::ifstream file("tests/corpus/patterns/ecmascript.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  const Result<Json> rows = parse_json(text.str());
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_GE(rows->size(), 150u);
+  for (const Json& row : *rows) {
+    const auto pattern = row.at(0).get<std::string>();
+    const auto value = row.at(1).get<std::string>();
+    EXPECT_EQ(matches(pattern, value), row.at(2).get<bool>()) << row.dump();
+  }
+}
+
+TEST(Patterns, SeeWholeCharactersWhereJavaScriptSeesHalves) {
+  EXPECT_TRUE(matches("^.$", "😀"));
+  EXPECT_TRUE(matches("^[^a]$", "😀"));
+  EXPECT_TRUE(matches("^[😀-😂]$", "😁"));
+  EXPECT_TRUE(matches("^😀+$", "😀😀"));
+  EXPECT_TRUE(matches("[^\\u0000-\\uffff]", "😀"));
+  EXPECT_TRUE(matches("^[\\ud83d\\ude00]$", "😀"));
+  EXPECT_FALSE(matches("[\\ud83d\\ude00]", "😁"));
+  EXPECT_TRUE(matches("(?<=^.)x", "😀x"));
+}
+
+TEST(Patterns, ThatArePlainTextAreNoRegularExpression) {
+  struct Row {
+    std::string_view pattern;
+    Kind kind;
+    std::string_view literal;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"^x$", Kind::kEquals, "x"},
+           {"^order-(?:4\\.2)$", Kind::kEquals, "order-4.2"},
+           {"^(a(b))$", Kind::kEquals, "ab"},
+           {"^$", Kind::kEquals, ""},
+           {"^\\u00e4[b]$", Kind::kEquals, "äb"},
+           {"(?:^x$)", Kind::kEquals, "x"},
+           {"^/orders/", Kind::kPrefix, "/orders/"},
+           {"^a.*", Kind::kPrefix, "a"},
+           {"\\.png$", Kind::kSuffix, ".png"},
+           {"^[^]*a$", Kind::kSuffix, "a"},
+           {".*a$", Kind::kSuffix, "a"},
+           {"Sydney", Kind::kContains, "Sydney"},
+           {".*a\\(b.*", Kind::kContains, "a(b"},
+           {"a b?", Kind::kContains, "a "},
+           {"(a)(?:b|)", Kind::kContains, "a"},
+           {"", Kind::kAny, ""},
+           {".*", Kind::kAny, ""},
+           {"^", Kind::kAny, ""},
+           {"$", Kind::kAny, ""},
+           {"^.*", Kind::kAny, ""},
+           {"^[^]*$", Kind::kAny, ""},
+           {"a|", Kind::kAny, ""},
+           {"(?=a)*", Kind::kAny, ""},
+           {"^.*$", Kind::kLinear, ""},
+           {"^a.*$", Kind::kLinear, ""},
+           {"a.*$", Kind::kLinear, ""},
+           {".+", Kind::kLinear, ""},
+           {"^(a|b)$", Kind::kLinear, ""},
+           {"a^", Kind::kLinear, ""},
+           {"\\1(a*)b|c", Kind::kLinear, ""},
+           {"(b)\\1", Kind::kBacktracking, ""},
+           {"(?!a)b", Kind::kBacktracking, ""},
+           {"(?:ab){1001}", Kind::kBacktracking, ""},
+       }) {
+    const std::shared_ptr<const Pattern> pattern = compiled(row.pattern);
+    ASSERT_NE(pattern, nullptr);
+    EXPECT_EQ(pattern->kind(), row.kind) << row.pattern;
+    EXPECT_EQ(pattern->literal(), row.literal) << row.pattern;
+  }
+}
+
+TEST(Patterns, MayRepeatMoreThanRe2Can) {
+  const std::string many(1001, 'a');
+  EXPECT_TRUE(matches("^a{1001}$", many));
+  EXPECT_FALSE(matches("^a{1001}$", many + "a"));
+  EXPECT_TRUE(matches("^[ab]{1000}a$", many));
+}
+
+TEST(Patterns, ThatAreMalformedSayWhereAndWhatToWrite) {
+  struct Row {
+    std::string_view pattern;
+    size_t character;  // from 1
+    std::string_view what;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"a(b", 2, "not closed"},
+           {"((a)", 1, "not closed"},
+           {"a)b", 2, "closes no group"},
+           {"äö)", 3, "closes no group"},
+           {"*a", 1, "nothing to repeat"},
+           {"a|*", 3, "nothing to repeat"},
+           {"a**", 3, "nothing to repeat"},
+           {"a???", 4, "nothing to repeat"},
+           {"^*", 2, "nothing to repeat"},
+           {"\\b+", 3, "nothing to repeat"},
+           {"(?<=a)*", 7, "nothing to repeat"},
+           {"{2}", 1, "nothing to repeat"},
+           {"a{2}{3}", 5, "nothing to repeat"},
+           {"a{3,2}", 1, "swap the numbers"},
+           {"x[b-a]", 3, "runs backwards"},
+           {"x[a", 2, "not closed"},
+           {"[a-", 1, "not closed"},
+           {"a\\", 2, "ends with a backslash"},
+           {"[\\", 2, "ends with a backslash"},
+           {"a(?", 2, "no group begins like this"},
+           {"(?P<n>a)", 1, "no group begins like this"},
+           {"(?i)a", 1, "no group begins like this"},
+           {"(?>a)", 1, "no group begins like this"},
+           {"(?<1>a)", 4, "a group's name"},
+           {"(?<>a)", 4, "a group's name"},
+           {"(?<n a)", 5, "a group's name"},
+           {"(?<n>a)(?<n>b)", 8, "an earlier group has this name"},
+           {"(?<n>a)\\k<m>", 8, "no group has this name"},
+           {"(?<n>a)\\k", 8, "needs the name"},
+           {"(?<n>[\\k])", 7, "no character where groups have names"},
+       }) {
+    const Result<std::shared_ptr<const Pattern>> result = Pattern::compile(row.pattern);
+    ASSERT_FALSE(result) << row.pattern;
+    EXPECT_EQ(result.error().code, "pattern.malformed") << row.pattern;
+    EXPECT_THAT(result.error().message, HasSubstr(fmt::format("character {}: ", row.character)));
+    EXPECT_THAT(result.error().message, HasSubstr(std::string(row.what))) << row.pattern;
+  }
+}
+
+TEST(Patterns, ThatNoEngineRunsAsJavaScriptDoesAreRefused) {
+  struct Row {
+    std::string_view pattern;
+    size_t character;
+    std::string_view what;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"x(?<=a*)b", 2, "no fixed length"},
+           {"(?<!a(?:b|cd))e", 1, "no fixed length"},
+           {"(a)(?<=\\1)", 8, "back-reference in a look-behind"},
+           {"(?:(a)|b)*\\1", 4, "may leave it out"},
+           {"(?:(a)?b)+\\1", 4, "may leave it out"},
+           {"(a*)*b\\1", 1, "match nothing"},
+           {"\\ud83dx", 1, "half of a surrogate pair"},
+           {"[\\ud800-\\udfff]", 2, "half of a surrogate pair"},
+           {"xa{70000}", 2, "more than 65535 times"},
+           {"xa{0,99999999999999999999}y", 2, "more than 65535 times"},
+       }) {
+    const Result<std::shared_ptr<const Pattern>> result = Pattern::compile(row.pattern);
+    ASSERT_FALSE(result) << row.pattern;
+    EXPECT_EQ(result.error().code, "pattern.malformed") << row.pattern;
+    EXPECT_THAT(result.error().message, HasSubstr(fmt::format("character {}: ", row.character)));
+    EXPECT_THAT(result.error().message, HasSubstr(std::string(row.what))) << row.pattern;
+  }
+}
+
+TEST(Patterns, HaveBounds) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '(') + "a" + std::string(depth, ')') + "?b+";
+  };
+  EXPECT_TRUE(Pattern::compile(nested(kMaxPatternNesting)));
+  EXPECT_TRUE(Pattern::compile("(?=b)" + nested(kMaxPatternNesting)));
+  EXPECT_FALSE(Pattern::compile(nested(kMaxPatternNesting + 1)));
+  EXPECT_TRUE(Pattern::compile(std::string(kMaxPatternSize, 'a')));
+  EXPECT_FALSE(Pattern::compile(std::string(kMaxPatternSize + 1, 'a')));
+  EXPECT_FALSE(Pattern::compile("a\xff"));
+  const auto too_large = Pattern::compile("(?:(?:(?:[a-cx]y){1000}){1000}){1000}");
+  ASSERT_FALSE(too_large);
+  EXPECT_THAT(too_large.error().message, HasSubstr("too large"));
+}
+
+TEST(Patterns, AreCutInMessages) {
+  const auto result = Pattern::compile(std::string(70, 'a') + "(");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "pattern \"" + std::string(60, 'a') +
+                "…\": character 71: this group is not closed: add \")\", or write \"\\(\" for the "
+                "character");
+}
+
+// Backtracking would need 2^64 steps or more for each.
+TEST(CatastrophicPatterns, AreAnsweredInLinearTime) {
+  const std::string many = std::string(5000, 'a') + "!";
+  for (const char* pattern : {"^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^(a*)*b", "^(.*)*x$",
+                              "^(([a-z])+.)+[A-Z]([a-z])+$", "(?:a?){500}a{500}b"}) {
+    const std::shared_ptr<const Pattern> it = compiled(pattern);
+    ASSERT_NE(it, nullptr);
+    EXPECT_EQ(it->kind(), Kind::kLinear) << pattern;
+    EXPECT_EQ(it->match(many), Pattern::Answer::kNo) << pattern;
+  }
+}
+
+TEST(CatastrophicPatterns, AreGivenUpWhereTheyNeedBacktracking) {
+  const std::string many = std::string(5000, 'a') + "!";
+  for (const char* pattern : {"^(?=(a+)+$)", "(?:a+)+(?!a|!)$", "^(a+)+\\1b$",
+                              "(?<=!)(a|aa)+(?=b)|"
+                              "(?:a|aa)+(?=b)"}) {
+    const std::shared_ptr<const Pattern> it = compiled(pattern);
+    ASSERT_NE(it, nullptr);
+    EXPECT_EQ(it->kind(), Kind::kBacktracking) << pattern;
+    EXPECT_EQ(it->match(many), Pattern::Answer::kOverLimit) << pattern;
+    EXPECT_FALSE(it->matches(many)) << pattern;
+  }
+}
+
+TEST(CatastrophicPatterns, HaveOneLimitForAllPositionsOfAValue) {
+  const std::shared_ptr<const Pattern> it = compiled("a(?=.{0,200}b)");
+  ASSERT_NE(it, nullptr);
+  EXPECT_EQ(it->match(std::string(20, 'a')), Pattern::Answer::kNo);
+  EXPECT_EQ(it->match(std::string(2000, 'a')), Pattern::Answer::kOverLimit);
+}
+
+TEST(BacktrackingPatterns, DoNotMatchIllFormedText) { EXPECT_FALSE(matches("(?=a)", "a\xff")); }
+
+TEST(QuotedText, IsMatchedAndNothingElse) {
+  for (const std::string text :
+       {"", "a", "a.b", "^$\\.*+?()[]{}|/-", "[a-z]+", "\\d", "1,2", "ä😀", "a\nb", "x{3}", " #"}) {
+    const std::shared_ptr<const Pattern> it = compiled("^" + quote_pattern(text) + "$");
+    ASSERT_NE(it, nullptr);
+    EXPECT_EQ(it->kind(), Kind::kEquals) << text;
+    EXPECT_EQ(it->literal(), text);
+  }
+}
+
+TEST(QuotedText, IsOneAtomOfALongerPattern) {
+  EXPECT_TRUE(matches("^" + quote_pattern("ab") + "+$", "abab"));
+  EXPECT_TRUE(matches("^x" + quote_pattern("") + "*$", "x"));
+  EXPECT_TRUE(matches("^a{" + quote_pattern("2") + "}$", "a{2}")) << "no bound is made of data";
+  EXPECT_TRUE(matches("^\\x4" + quote_pattern("1") + "$", "x41")) << "nor an escape";
+  EXPECT_TRUE(matches("^[" + quote_pattern("a-c") + "]$", "-"));
+  EXPECT_FALSE(matches("^[" + quote_pattern("a-c") + "]$", "b")) << "nor a range";
+  EXPECT_FALSE(matches("^[" + quote_pattern("]|.*") + "]$", "x"));
+}
+
+}  // namespace
+}  // namespace millrace
