@@ -1,0 +1,142 @@
+// Fields: reads one mapping of a definition key by key, so that a loader reads like the list of its
+// fields. Every mistake becomes a finding at its place, and the reader gets nullopt (or an empty
+// value) and goes on; a key that nobody asked for is reported when the Fields ends. The node must
+// outlive it. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/document.h"
+#include "model/findings.h"
+#include "policies/duration.h"
+
+namespace millrace {
+
+/// What a node is, for messages: `a number`, `a list`, `empty`.
+std::string_view describe(const Node& node);
+
+/// What a duration field takes beyond a text that says a time longer than zero.
+struct DurationRules {
+  bool zero = false;    ///< it may be zero
+  bool number = false;  ///< a whole YAML number is milliseconds, as in document 000
+};
+
+class Fields {
+ public:
+  /// A node that is no mapping is reported once; then nothing is there and nothing is missed.
+  Fields(const Node& node, std::string path, Findings& findings);
+  ~Fields() { finish(); }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+
+  /// Reports `definition.unknown_key` for all that was not asked for, with the likely name. Called
+  /// by the destructor; a second call does nothing.
+  void finish();
+
+  /// Takes all keys for known ones: where nobody can say which there may be.
+  void pass_over() { finished_ = true; }
+
+  // Presence. To ask for a key in any way makes it a known one.
+
+  /// Whether the key is there, with whatever value.
+  bool has(std::string_view key);
+  /// As has(); reports `definition.missing`, at the mapping, where it is not.
+  bool require(std::string_view key);
+  /// Of several spellings of one key, the one that is there, or else the first. Two of them at once
+  /// are `definition.both_keys`.
+  std::string_view either(std::initializer_list<std::string_view> keys);
+
+  // Values. nullopt where the key is absent, and where a finding says why it cannot be used: a
+  // wrong type is `definition.type`, what the type cannot be `definition.value`.
+
+  std::optional<std::string> string(std::string_view key);
+  std::optional<bool> boolean(std::string_view key);
+  std::optional<int64_t> integer(std::string_view key,
+                                 int64_t min = std::numeric_limits<int64_t>::min(),
+                                 int64_t max = std::numeric_limits<int64_t>::max());
+  std::optional<double> number(std::string_view key,
+                               double min = std::numeric_limits<double>::lowest(),
+                               double max = std::numeric_limits<double>::max());
+  /// Codes are those of Span::parse and `duration.zero`.
+  std::optional<Span> duration(std::string_view key, DurationRules rules = {});
+  /// A string that is_identifier (base/ids.h) takes; else `definition.identifier`.
+  std::optional<std::string> identifier(std::string_view key);
+  /// One of a few words, as the value that stands beside it:
+  /// `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
+  template <class T>
+  std::optional<T> one_of(std::string_view key,
+                          std::initializer_list<std::pair<std::string_view, T>> choices);
+  /// Any value as it stands, null included; null if the key is absent or its value broken.
+  const Node* node(std::string_view key);
+  /// A list of strings; what is no string in it is reported and left out.
+  std::vector<std::string> strings(std::string_view key);
+
+  // Nested ones. They return whether the key is there and of the right type. A Node or Member that
+  // is handed on may be kBroken: pass over it without a word.
+
+  bool object(std::string_view key, const std::function<void(Fields&)>& read);
+  /// A list of mappings, each read by `read`.
+  bool objects(std::string_view key, const std::function<void(Fields&)>& read);
+  /// A list of anything, with each item's path.
+  bool sequence(std::string_view key,
+                const std::function<void(const Node&, const std::string& path)>& read);
+  /// A mapping with keys of the author's choice (`context`), with each value's path.
+  bool each(std::string_view key,
+            const std::function<void(const Member&, const std::string& path)>& read);
+
+  // The same, required.
+
+  std::string required_string(std::string_view key);
+  std::string required_identifier(std::string_view key);
+  std::optional<Span> required_duration(std::string_view key, DurationRules rules = {});
+  const Node* required_node(std::string_view key);
+
+  // The caller's own findings.
+
+  /// At the key's value if it is there, else at the mapping; the path is the key's either way.
+  void report(std::string_view key, std::string code, std::string message);
+  void warn(std::string_view key, std::string code, std::string message);
+
+  /// False where the node is no mapping.
+  bool ok() const { return mapping_ != nullptr; }
+  const std::string& path() const { return path_; }
+  std::string path(std::string_view key) const { return path_of(path_, key); }
+  Position at() const { return at_; }
+  Position at(std::string_view key) const;
+  Findings& findings() { return findings_; }
+
+ private:
+  /// The value of the key if it is there and not broken; the key is known from now on.
+  const Node* ask(std::string_view key);
+  /// As ask(); a value of another kind is reported, `wanted` saying what to write.
+  const Node* ask(std::string_view key, Node::Kind kind, std::string_view wanted);
+  std::optional<size_t> choice(std::string_view key, const std::vector<std::string_view>& words);
+  void wrong_type(std::string_view key, const Node& node, std::string_view wanted);
+
+  const Node* mapping_;  ///< null where it is no mapping
+  Position at_;
+  std::string path_;
+  Findings& findings_;
+  std::vector<std::string> known_;
+  bool finished_ = false;
+};
+
+template <class T>
+std::optional<T> Fields::one_of(std::string_view key,
+                                std::initializer_list<std::pair<std::string_view, T>> choices) {
+  std::vector<std::string_view> words;
+  for (const auto& [word, value] : choices) words.push_back(word);
+  const std::optional<size_t> index = choice(key, words);
+  if (!index) return std::nullopt;
+  return (choices.begin() + *index)->second;
+}
+
+}  // namespace millrace

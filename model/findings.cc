@@ -1,0 +1,167 @@
+#include "model/findings.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// Names longer than this are not compared: the cost grows with the square.
+constexpr size_t kLongestName = 64;
+
+char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1);
+  std::vector<size_t> last(b.size() + 1);
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = fold(a[i - 1]) == fold(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+size_t allowed_distance(size_t length) {
+  if (length <= 3) return 1;
+  return std::max<size_t>(2, length / 3);
+}
+
+bool is_word(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+}
+
+std::string_view name_of(Severity severity) {
+  return severity == Severity::kError ? "error" : "warning";
+}
+
+}  // namespace
+
+void Findings::error(std::string code, std::string path, Position at, std::string message) {
+  has_errors_ = true;
+  add({Severity::kError, std::move(code), std::move(path), at, std::move(message)});
+}
+
+void Findings::warning(std::string code, std::string path, Position at, std::string message) {
+  add({Severity::kWarning, std::move(code), std::move(path), at, std::move(message)});
+}
+
+void Findings::add(Finding finding) {
+  if (full()) {
+    ++omitted_;
+  } else {
+    findings_.push_back(std::move(finding));
+  }
+}
+
+std::vector<Finding> Findings::sorted() const {
+  std::set<std::tuple<Position, std::string_view, std::string_view, std::string_view>> seen;
+  std::vector<Finding> out;
+  for (const Finding& finding : findings_) {
+    if (seen.emplace(finding.at, finding.code, finding.path, finding.message).second) {
+      out.push_back(finding);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Finding& a, const Finding& b) { return a.at < b.at; });
+  return out;
+}
+
+std::string render_text(const Findings& findings, std::string_view file) {
+  std::string out;
+  for (const Finding& finding : findings.sorted()) {
+    out += fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.at.line, finding.at.column,
+                       name_of(finding.severity), finding.path, finding.path.empty() ? "" : ": ",
+                       finding.message, finding.code);
+  }
+  if (findings.omitted() > 0) out += fmt::format("{}: and {} more\n", file, findings.omitted());
+  return out;
+}
+
+Json to_json(const Findings& findings) {
+  Json errors = Json::array();
+  for (const Finding& finding : findings.sorted()) {
+    errors.push_back({{"path", finding.path},
+                      {"line", finding.at.line},
+                      {"column", finding.at.column},
+                      {"message", finding.message},
+                      {"code", finding.code},
+                      {"severity", name_of(finding.severity)}});
+  }
+  Json out = {{"errors", std::move(errors)}};
+  if (findings.omitted() > 0) out["omitted"] = findings.omitted();
+  return out;
+}
+
+std::string path_of(std::string_view parent, std::string_view key) {
+  if (!is_word(key) || key.size() > kLongestName)
+    return fmt::format("{}[{}]", parent, in_quotes(key));
+  return fmt::format("{}{}{}", parent, parent.empty() ? "" : ".", key);
+}
+
+std::string path_of(std::string_view parent, size_t index) {
+  return fmt::format("{}[{}]", parent, index);
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr size_t kMost = 60;
+  size_t end = std::min(text.size(), kMost);
+  // Not in the middle of a character: such a text would be no UTF-8 any more.
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  std::string out = "\"";
+  for (const char c : text.substr(0, end)) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + (end < text.size() ? "…\"" : "\"");
+}
+
+std::optional<std::string> likely(std::string_view given,
+                                  const std::vector<std::string_view>& candidates) {
+  std::optional<std::string> best;
+  size_t best_distance = 0;
+  for (const std::string_view candidate : candidates) {
+    const size_t longer = std::max(given.size(), candidate.size());
+    const size_t shorter = std::min(given.size(), candidate.size());
+    const size_t allowed = allowed_distance(longer);
+    if (longer > kLongestName || longer - shorter > allowed) continue;
+    const size_t apart = distance(given, candidate);
+    if (apart > allowed || (best && apart >= best_distance)) continue;
+    best = std::string(candidate);
+    best_distance = apart;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates) {
+  const std::optional<std::string> name = likely(given, candidates);
+  return name ? fmt::format("; did you mean {}?", in_quotes(*name)) : std::string();
+}
+
+}  // namespace millrace

@@ -1,0 +1,87 @@
+// Findings: all that is wrong with a definition, each with its place, gathered in one pass. Whoever
+// finds a mistake adds it here and goes on reading; the caller looks at has_errors() at the end.
+// One thread.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace millrace {
+
+/// A place in a text, both counted from 1; columns are characters (code points), not bytes.
+struct Position {
+  size_t line = 1;
+  size_t column = 1;
+
+  auto operator<=>(const Position&) const = default;
+};
+
+enum class Severity { kError, kWarning };
+
+struct Finding {
+  Severity severity = Severity::kError;
+  std::string code;  ///< stable: `definition.unknown_key`
+  std::string path;  ///< `states[3].events[0].context.source`; empty for the whole document
+  Position at;
+  std::string message;  ///< one sentence in UTF-8 that does not repeat the path
+
+  bool operator==(const Finding&) const = default;
+};
+
+class Findings {
+ public:
+  /// So many are kept; the rest is only counted. A text of 1 MiB has room for many more mistakes
+  /// than anybody reads.
+  static constexpr size_t kMost = 1000;
+
+  void error(std::string code, std::string path, Position at, std::string message);
+  void warning(std::string code, std::string path, Position at, std::string message);
+
+  /// Whether any error was added, kept or not: then nothing of the definition may be used.
+  bool has_errors() const { return has_errors_; }
+  bool full() const { return findings_.size() >= kMost; }
+  size_t omitted() const { return omitted_; }
+
+  /// By position, then in the order of their adding; the same finding twice is one.
+  std::vector<Finding> sorted() const;
+
+ private:
+  void add(Finding finding);
+
+  std::vector<Finding> findings_;
+  size_t omitted_ = 0;
+  bool has_errors_ = false;
+};
+
+/// A line for each: `file.yaml:12:7: error: states[3].timeout: … [definition.type]`.
+std::string render_text(const Findings& findings, std::string_view file);
+
+/// `{"errors":[{"path","line","column","message","code","severity"}]}`, warnings included; with
+/// `"omitted": n` when more than kMost were found.
+Json to_json(const Findings& findings);
+
+/// The path of a member: `states[3].id`; a key that is no plain word stands as `context["a b"]`.
+std::string path_of(std::string_view parent, std::string_view key);
+
+/// The path of an item, counted from 0: `states[3]`.
+std::string path_of(std::string_view parent, size_t index);
+
+/// The text in double quotes for a message: cut when long, control characters escaped.
+std::string in_quotes(std::string_view text);
+
+/// The candidate that `given` most likely was meant to be, by Damerau–Levenshtein distance without
+/// regard to case: at most 1 for names up to 3 long, 2 up to 8, else a third of the length. The
+/// first of equally near ones.
+std::optional<std::string> likely(std::string_view given,
+                                  const std::vector<std::string_view>& candidates);
+
+/// `; did you mean "transition"?`, or nothing: to be put at the end of a message.
+std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates);
+
+}  // namespace millrace

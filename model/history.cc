@@ -1,0 +1,33 @@
+#include "model/history.h"
+
+namespace millrace {
+
+std::string_view to_string(HistoryKind kind) {
+  switch (kind) {
+    case HistoryKind::kStarted:
+      return "started";
+    case HistoryKind::kEntered:
+      return "entered";
+    case HistoryKind::kWoken:
+      return "woken";
+    case HistoryKind::kElapsed:
+      return "elapsed";
+    case HistoryKind::kPublished:
+      return "published";
+    case HistoryKind::kLog:
+      return "log";
+    case HistoryKind::kRaised:
+      return "raised";
+    case HistoryKind::kCaught:
+      return "caught";
+    case HistoryKind::kFixed:
+      return "fixed";
+    case HistoryKind::kCancelled:
+      return "cancelled";
+    case HistoryKind::kEnded:
+      return "ended";
+  }
+  return "unknown";
+}
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// History: what is told of an instance, record by record, in the order in which it happened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/lazy_json.h"
+#include "base/time.h"
+
+namespace millrace {
+
+enum class HistoryKind : uint8_t {
+  kStarted,    ///< {"by":"event"|"call", "revision":n} and for an event {"event":{type,source,id}}
+  kEntered,    ///< a state; `data` where the state waited or acted
+  kWoken,      ///< by an event: {"type","source","id"}
+  kElapsed,    ///< a delay is over
+  kPublished,  ///< a generated event: {"type","id"} and, if delayed, {"at"}
+  kLog,        ///< what `log` yielded: {"value"}
+  kRaised,     ///< an error: {"code","msg"}
+  kCaught,     ///< by a `catch`: {"error": its pattern}
+  kFixed,      ///< an Error state fixed the error that the instance ends with: {"code","msg"}
+  kCancelled,  ///< {"code","msg"}
+  kEnded,      ///< {"status"}
+};
+
+/// "started", "entered", …
+std::string_view to_string(HistoryKind kind);
+
+struct HistoryRecord {
+  TimePoint time;
+  HistoryKind kind{};
+  std::string state;  ///< id of the state it happened in
+  Json detail;        ///< see HistoryKind; null if there is none
+  std::optional<LazyJson> data;
+};
+
+}  // namespace millrace

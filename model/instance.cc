@@ -1,0 +1,36 @@
+#include "model/instance.h"
+
+#include <array>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr std::array<std::pair<InstanceStatus, std::string_view>, 8> kStatusNames = {{
+    {InstanceStatus::kPending, "pending"},
+    {InstanceStatus::kRunning, "running"},
+    {InstanceStatus::kWaiting, "waiting"},
+    {InstanceStatus::kPaused, "paused"},
+    {InstanceStatus::kComplete, "complete"},
+    {InstanceStatus::kFailed, "failed"},
+    {InstanceStatus::kCancelled, "cancelled"},
+    {InstanceStatus::kTimedOut, "timedout"},
+}};
+
+}  // namespace
+
+std::string_view to_string(InstanceStatus status) {
+  for (const auto& [value, name] : kStatusNames) {
+    if (value == status) return name;
+  }
+  return "unknown";
+}
+
+std::optional<InstanceStatus> parse_status(std::string_view text) {
+  for (const auto& [value, name] : kStatusNames) {
+    if (name == text) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace

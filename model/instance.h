@@ -1,0 +1,114 @@
+// Instance: one run of a workflow, as a value. The engine changes it, the store keeps it; between
+// two inputs it is nothing but its rows (docs/FORMATS.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/lazy_json.h"
+#include "base/time.h"
+#include "matchers/event_filter.h"
+
+namespace millrace {
+
+/// Namespaces and workflows have numbers, given once and never again, so that keys stay short.
+enum class NamespaceNumber : uint32_t {};
+enum class WorkflowNumber : uint32_t {};
+
+/// Which definition an instance runs on, to its end.
+struct Revision {
+  WorkflowNumber workflow{};
+  uint32_t number = 0;  ///< counted from 1
+
+  auto operator<=>(const Revision&) const = default;
+};
+
+/// SEMANTICS "States, where the document is silent", Statuses.
+enum class InstanceStatus : uint8_t {
+  kPending,
+  kRunning,
+  kWaiting,
+  kPaused,
+  kComplete,
+  kFailed,
+  kCancelled,
+  kTimedOut,
+};
+
+/// "pending", "running", …
+std::string_view to_string(InstanceStatus status);
+std::optional<InstanceStatus> parse_status(std::string_view text);
+
+inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::kComplete; }
+
+/// An error of a workflow: data that `catch` may take, not an operating error.
+struct WorkflowError {
+  std::string code;
+  std::string message;
+
+  bool operator==(const WorkflowError&) const = default;
+};
+
+/// Where an instance stands within its state. All but kWaiting and kEnded are passing: an instance
+/// found in them after a restart is continued (an evaluation that was under way is made again).
+enum class Phase : uint8_t { kEntering, kWaiting, kLeaving, kEnded };
+
+enum class TimerKind : uint8_t {
+  kStateTimeout,  ///< the state's `timeout`
+  kDelay,         ///< what a delay state waits for
+};
+
+/// A deadline in an instance's row; it is due when `deadline` <= now.
+struct Timer {
+  TimerKind kind{};
+  TimePoint deadline;
+
+  bool operator==(const Timer&) const = default;
+};
+
+/// What a waiting instance listens for; `entry` is the state's own numbering of its events.
+struct Listener {
+  uint32_t entry = 0;
+  EventFilter filter;
+
+  bool operator==(const Listener&) const = default;
+};
+
+struct Instance {
+  InstanceId id;
+  NamespaceNumber space{};
+  Revision revision;
+
+  InstanceStatus status = InstanceStatus::kPending;
+  Phase phase = Phase::kEntering;
+  size_t state = 0;
+  size_t exit = 0;    ///< which way out, while kLeaving
+  uint64_t step = 0;  ///< moves with each change of phase; what carries an older one is stale
+  uint32_t transitions = 0;  ///< made in all, for the bound on them
+  bool parked = false;       ///< an evaluation is under way for (id, step)
+
+  TimePoint started_at;
+  std::optional<TimePoint> ended_at;
+  uint64_t listen_from = 0;    ///< position of the last event or command that moved it
+  uint64_t history_count = 0;  ///< records so far; the number of the next
+  uint64_t last_history = 0;   ///< the newest history row, each names the one before; 0: none
+
+  std::vector<Listener> listeners;
+  std::vector<Timer> timers;
+  /// What a state has got so far, by its own numbering (eventAnd: the payloads that are in).
+  std::vector<std::optional<LazyJson>> slots;
+
+  /// The error that the instance will end with: raised and not caught, or the first Error state's.
+  std::optional<WorkflowError> error;
+  std::string failed_state;     ///< where an uncaught error was raised
+  std::string idempotency_key;  ///< of the call that started it; empty: none
+
+  LazyJson input;
+  LazyJson data;
+};
+
+}  // namespace millrace

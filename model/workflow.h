@@ -1,0 +1,75 @@
+// Workflow: a definition that was loaded and found right. Immutable; shared by every instance of
+// its revision. orchestrator/definition/loader makes it; what a state does is in states/.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expressions/template.h"
+#include "matchers/event_filter.h"
+#include "policies/duration.h"
+
+namespace millrace {
+
+class State;  // states/state.h
+
+/// Index of a state in Workflow::states.
+using StateIndex = size_t;
+
+/// A way out of a state: the data is transformed, then the instance goes on or ends.
+struct Exit {
+  std::optional<Template> transform;
+  std::optional<StateIndex> transition;  ///< none: the instance ends, complete
+};
+
+/// One entry of `catch` (document 003, ErrorDefinition).
+struct Catch {
+  std::string error;  ///< anchored glob: `*` any run, `?` one character, all else literal
+  std::optional<StateIndex> transition;
+};
+
+/// What every state type has (document 003, "Common Fields"), whatever its type.
+struct StateCommon {
+  std::string id;
+  std::string type;
+  std::optional<Template> log;
+  std::optional<Span> timeout;  ///< on the types that may have one
+  std::vector<Catch> catches;
+
+  /// The ways out. Most types have one; switch has one a condition and a default, eventXor one an
+  /// entry: a state says which by its index.
+  std::vector<Exit> exits;
+};
+
+/// One entry of a start's events.
+struct StartEvent {
+  EventFilter filter;
+  bool capture = false;  ///< `capture: event`: the whole CloudEvent is stored, not its payload
+
+  bool operator==(const StartEvent&) const = default;
+};
+
+/// How instances of a workflow come to be (document 003, "Start").
+struct Start {
+  enum class Kind { kDefault, kEvent, kEventsXor, kEventsAnd };
+
+  Kind kind = Kind::kDefault;
+  StateIndex state = 0;
+  std::vector<StartEvent> events;      ///< exactly one for kEvent
+  std::vector<std::string> correlate;  ///< context attributes, lower case; kEventsAnd
+  std::optional<Span> lifespan;        ///< kEventsAnd
+};
+
+struct Workflow {
+  std::string id;
+  std::string name;
+  std::string description;
+  std::string version;
+  Start start;
+  std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
+};
+
+}  // namespace millrace
