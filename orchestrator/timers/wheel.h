@@ -1,0 +1,113 @@
+// Wheel: all timers of a partition in memory, in a hierarchical timing wheel of 1 ms. Arming and
+// cancelling cost the same whatever the number of timers; 48 bytes each. It is pure: its time is
+// the latest that advance() was given and never goes back. One thread.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+
+namespace millrace {
+
+/// What a timer is for, carried and never looked at, except to order timers of one deadline.
+struct TimerKey {
+  uint8_t kind = 0;
+  uint32_t space = 0;
+  std::array<uint8_t, 16> id{};
+
+  auto operator<=>(const TimerKey&) const = default;
+};
+
+/// A timer that fired.
+struct Due {
+  TimePoint deadline;
+  TimerKey key;
+
+  auto operator<=>(const Due&) const = default;
+};
+
+class Wheel {
+ public:
+  /// Names one armed timer. It goes stale when that fires or is cancelled, and then names nothing
+  /// (its place may be another timer's). A default one names nothing.
+  struct Handle {
+    uint32_t index = 0;
+    uint32_t generation = 0;
+
+    bool operator==(const Handle&) const = default;
+  };
+
+  Wheel();
+
+  /// Any deadline is taken; one that has passed fires with the next advance().
+  Handle arm(TimePoint deadline, const TimerKey& key);
+
+  /// Nothing happens if the handle is stale.
+  void cancel(Handle handle);
+
+  /// Moves the time to `now`, unless it is past that already, and appends to `due` all timers whose
+  /// deadline the time has reached, in the order of (deadline, key).
+  void advance(TimePoint now, std::vector<Due>& due);
+
+  /// When to advance next: never later than the earliest deadline, often a little earlier (a far
+  /// deadline is approached in at most eleven steps). nullopt: no timer is armed.
+  std::optional<TimePoint> next() const;
+
+  size_t size() const { return size_; }
+
+ private:
+  // A tick is a millisecond, counted from the least TimePoint so that ticks are unsigned. The time
+  // and a deadline are numbers of eleven digits to the base of 64. A timer is in the list of the
+  // highest digit in which its deadline differs from the time, under the deadline's digit there.
+  // So all lists of a level are due before those of the levels above, in the order of their digits.
+  using Tick = uint64_t;
+  static constexpr int kBits = 6;
+  static constexpr uint16_t kSlots = 1 << kBits;
+  static constexpr uint16_t kLevels = 11;
+  static constexpr uint16_t kOverdue = kLevels * kSlots;  ///< the list of deadlines that passed
+  static constexpr uint16_t kFree = kOverdue + 1;         ///< what unused entries are marked with
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kChunk = 4096;
+
+  struct Entry {
+    Tick deadline;
+    TimerKey key;
+    uint32_t next;
+    uint32_t previous;
+    uint32_t generation;
+    uint16_t list;
+  };
+  static_assert(sizeof(Entry) == 48);
+
+  struct Place {
+    uint16_t level;
+    uint16_t digit;
+    Tick start;  ///< no deadline in the list is earlier
+  };
+
+  Entry& at(uint32_t index) { return chunks_[index / kChunk][index % kChunk]; }
+  uint32_t allocate();
+  void release(uint32_t index);
+  void link(uint32_t index);
+  void unlink(uint32_t index);
+  uint32_t take(uint16_t list);
+  uint16_t list_for(Tick deadline) const;
+  std::optional<Place> first() const;
+
+  /// In chunks, because a growing vector would hold every timer twice.
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  uint32_t free_ = kNone;
+  size_t size_ = 0;
+  Tick time_ = 0;
+  Tick earliest_overdue_ = 0;  ///< no deadline in the list kOverdue is earlier
+  std::array<uint32_t, kOverdue + 1> heads_;
+  std::array<uint64_t, kLevels> occupied_{};  ///< a bit for each list of the level
+};
+
+}  // namespace millrace

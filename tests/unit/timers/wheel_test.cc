@@ -1,0 +1,265 @@
+#include "orchestrator/timers/wheel.h"
+
+#include <limits>
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kNow = 1'717'000'000'123;  // some time in 2024
+constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000;
+
+TimerKey key_of(uint32_t number) { return {.space = number}; }
+
+/// What fires at `now`, as (deadline, space).
+std::vector<std::pair<int64_t, uint32_t>> fired(Wheel& wheel, int64_t now) {
+  std::vector<Due> due;
+  wheel.advance(from_millis(now), due);
+  std::vector<std::pair<int64_t, uint32_t>> result;
+  for (const Due& timer : due) result.emplace_back(to_millis(timer.deadline), timer.key.space);
+  return result;
+}
+
+TEST(Wheel, FiresAtTheDeadlineAndNotBefore) {
+  const int64_t distances[] = {
+      1,         2,
+      62,        63,
+      64,        65,
+      127,       128,
+      4095,      4096,
+      4097,      262143,
+      262144,    262145,
+      16777215,  16777216,
+      1 << 30,   1LL << 36,
+      kYear,     100 * kYear,
+      1LL << 42, (1LL << 42) + 1,
+      1LL << 48, 1LL << 60,
+  };
+  // From starts that lie at, just before and just after the boundaries of the wheel's levels.
+  for (const int64_t start : {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{64}, int64_t{4095},
+                              int64_t{-1}, int64_t{-64}, kNow, kNow / 4096 * 4096 - 1}) {
+    for (const int64_t distance : distances) {
+      Wheel wheel;
+      ASSERT_THAT(fired(wheel, start), IsEmpty());
+      wheel.arm(from_millis(start + distance), key_of(1));
+      EXPECT_THAT(fired(wheel, start + distance - 1), IsEmpty()) << start << " + " << distance;
+      EXPECT_THAT(fired(wheel, start + distance), ElementsAre(std::pair(start + distance, 1)));
+      EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "once";
+      EXPECT_EQ(wheel.size(), 0U);
+    }
+  }
+}
+
+TEST(Wheel, SleepingUntilNextComesToTheDeadlineInFewSteps) {
+  for (const int64_t distance : {int64_t{1}, int64_t{64}, int64_t{3'600'000}, kYear, 100 * kYear}) {
+    Wheel wheel;
+    fired(wheel, kNow);
+    wheel.arm(from_millis(kNow + distance), key_of(1));
+    int steps = 0;
+    for (std::optional<TimePoint> next = wheel.next(); next; next = wheel.next()) {
+      ASSERT_LE(*next, from_millis(kNow + distance));
+      ASSERT_LE(++steps, 11);
+      fired(wheel, to_millis(*next));
+    }
+    EXPECT_EQ(wheel.size(), 0U) << distance;
+  }
+}
+
+TEST(Wheel, TakesTheFirstAndTheLastDeadlineThereIs) {
+  const int64_t least = std::numeric_limits<int64_t>::min();
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  Wheel wheel;
+  wheel.arm(from_millis(most), key_of(2));
+  wheel.arm(from_millis(least), key_of(1));
+  EXPECT_EQ(wheel.next(), from_millis(least));
+  EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(least, 1)));
+  EXPECT_THAT(fired(wheel, most - 1), IsEmpty());
+  EXPECT_THAT(fired(wheel, most), ElementsAre(std::pair(most, 2)));
+  EXPECT_EQ(wheel.next(), std::nullopt);
+}
+
+TEST(Wheel, FiresInTheOrderOfDeadlineThenKey) {
+  const std::array<uint8_t, 16> low{0, 1};
+  const std::array<uint8_t, 16> high{1, 0};
+  const std::vector<Due> sorted = {
+      {from_millis(kNow - 5), {9, 9, high}}, {from_millis(kNow + 1), {1, 0, low}},
+      {from_millis(kNow + 7), {0, 0, low}},  {from_millis(kNow + 7), {0, 0, high}},
+      {from_millis(kNow + 7), {0, 1, low}},  {from_millis(kNow + 7), {1, 0, low}},
+      {from_millis(kNow + 7), {1, 0, low}},  {from_millis(kNow + 5000), {0, 0, low}},
+  };
+  Wheel wheel;
+  fired(wheel, kNow);
+  for (const size_t i : {6, 0, 3, 7, 5, 2, 1, 4}) wheel.arm(sorted[i].deadline, sorted[i].key);
+  std::vector<Due> due = {{from_millis(kNow + 9999), key_of(1)}};
+  wheel.advance(from_millis(kNow + kYear), due);
+  ASSERT_EQ(due.size(), sorted.size() + 1);
+  EXPECT_EQ(due.front().key, key_of(1)) << "what was there stays where it was";
+  EXPECT_EQ(std::vector<Due>(due.begin() + 1, due.end()), sorted);
+}
+
+TEST(Wheel, ADeadlineThatHasPassedFiresWithTheNextAdvance) {
+  Wheel wheel;
+  fired(wheel, kNow);
+  wheel.arm(from_millis(kNow), key_of(1));
+  EXPECT_EQ(wheel.next(), from_millis(kNow));
+  wheel.arm(from_millis(kNow - 1000), key_of(2));
+  EXPECT_EQ(wheel.next(), from_millis(kNow - 1000));
+  EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(kNow - 1000, 2), std::pair(kNow, 1)));
+}
+
+TEST(Wheel, AClockThatGoesBackChangesNothing) {
+  Wheel wheel;
+  fired(wheel, kNow);
+  wheel.arm(from_millis(kNow + 100), key_of(1));
+  EXPECT_THAT(fired(wheel, kNow - kYear), IsEmpty());
+  EXPECT_THAT(fired(wheel, kNow + 99), IsEmpty());
+  EXPECT_THAT(fired(wheel, kNow - kYear), IsEmpty());
+  EXPECT_THAT(fired(wheel, kNow + 100), ElementsAre(std::pair(kNow + 100, 1)));
+}
+
+TEST(Wheel, ACancelledTimerDoesNotFire) {
+  Wheel wheel;
+  fired(wheel, kNow);
+  const Wheel::Handle overdue = wheel.arm(from_millis(kNow), key_of(0));
+  const Wheel::Handle near = wheel.arm(from_millis(kNow + 10), key_of(1));
+  const Wheel::Handle far = wheel.arm(from_millis(kNow + kYear), key_of(2));
+  wheel.arm(from_millis(kNow + 10), key_of(3));
+  for (const Wheel::Handle handle : {near, overdue, far}) wheel.cancel(handle);
+  EXPECT_EQ(wheel.size(), 1U);
+  EXPECT_THAT(fired(wheel, kNow + 2 * kYear), ElementsAre(std::pair(kNow + 10, 3)));
+  EXPECT_EQ(wheel.next(), std::nullopt);
+}
+
+TEST(Wheel, AStaleHandleNamesNothing) {
+  Wheel wheel;
+  wheel.cancel({});
+  wheel.cancel({123'456'789, 1});
+  const Wheel::Handle cancelled = wheel.arm(from_millis(kNow), key_of(1));
+  wheel.cancel(cancelled);
+  wheel.cancel(cancelled);
+  wheel.cancel({});
+  const Wheel::Handle reused = wheel.arm(from_millis(kNow), key_of(2));
+  EXPECT_EQ(reused.index, cancelled.index);
+  EXPECT_NE(reused, cancelled);
+  wheel.cancel(cancelled);
+  EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(kNow, 2)));
+  const Wheel::Handle after_firing = wheel.arm(from_millis(kNow), key_of(3));
+  wheel.cancel(reused);
+  EXPECT_EQ(wheel.size(), 1U);
+  wheel.cancel(after_firing);
+  EXPECT_EQ(wheel.size(), 0U);
+}
+
+/// The meaning: timers sorted by deadline.
+class NaiveTimers {
+ public:
+  void arm(int64_t deadline, const TimerKey& key) {
+    timers_.emplace(Due{from_millis(deadline), key}, 0);
+  }
+
+  /// Whether it was still armed.
+  bool cancel(int64_t deadline, const TimerKey& key) {
+    const auto found = timers_.find(Due{from_millis(deadline), key});
+    if (found == timers_.end()) return false;
+    timers_.erase(found);
+    return true;
+  }
+
+  std::vector<Due> advance(int64_t now) {
+    time_ = std::max(time_, now);
+    std::vector<Due> due;
+    while (!timers_.empty() && to_millis(timers_.begin()->first.deadline) <= time_) {
+      due.push_back(timers_.begin()->first);
+      timers_.erase(timers_.begin());
+    }
+    return due;
+  }
+
+  std::optional<TimePoint> earliest() const {
+    if (timers_.empty()) return std::nullopt;
+    return timers_.begin()->first.deadline;
+  }
+
+  size_t size() const { return timers_.size(); }
+
+ private:
+  int64_t time_ = std::numeric_limits<int64_t>::min();
+  std::multimap<Due, int> timers_;
+};
+
+struct Armed {
+  int64_t deadline;
+  TimerKey key;
+  Wheel::Handle handle;
+};
+
+void compare_with_naive(uint64_t seed) {
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  Wheel wheel;
+  NaiveTimers naive;
+  std::vector<Armed> armed;  // fired and cancelled ones stay in it for a while: stale handles
+  int64_t now = kNow;
+  // A distance of any magnitude, as likely near as far; 2^42 ms are 139 years.
+  const auto distance = [&] { return static_cast<int64_t>(random() >> (22 + random() % 42)); };
+  for (int step = 0; step < 30'000; ++step) {
+    const uint64_t choice = random() % 100;
+    if (choice < 50) {
+      const int64_t deadline = now + (random() % 10 == 0 ? -distance() : distance());
+      // The step makes keys differ, so that the naive timers cancel the one that is meant.
+      const TimerKey key{static_cast<uint8_t>(random() % 3), static_cast<uint32_t>(step), {}};
+      naive.arm(deadline, key);
+      armed.push_back({deadline, key, wheel.arm(from_millis(deadline), key)});
+    } else if (choice < 80 && !armed.empty()) {
+      const size_t i = random() % armed.size();
+      wheel.cancel(armed[i].handle);
+      naive.cancel(armed[i].deadline, armed[i].key);
+      if (random() % 4 != 0) {
+        armed[i] = armed.back();
+        armed.pop_back();
+      }
+    } else {
+      const std::optional<TimePoint> next = wheel.next();
+      switch (random() % 4) {
+        case 0:
+          if (next) now = std::max(now, to_millis(*next));
+          break;
+        case 1:
+          now += distance() >> 22;
+          break;
+        case 2:
+          now += static_cast<int64_t>(random() % 3) - 1;
+          break;
+        default:
+          now += distance() >> (random() % 50 == 0 ? 4 : 14);
+      }
+      std::vector<Due> due;
+      wheel.advance(from_millis(now), due);
+      ASSERT_EQ(due, naive.advance(now)) << "step " << step;
+    }
+    ASSERT_EQ(wheel.size(), naive.size()) << "step " << step;
+    ASSERT_EQ(wheel.next().has_value(), naive.earliest().has_value()) << "step " << step;
+    if (wheel.next()) {
+      ASSERT_LE(*wheel.next(), *naive.earliest()) << "step " << step;
+    }
+  }
+  std::vector<Due> due;
+  const int64_t end = std::numeric_limits<int64_t>::max();
+  wheel.advance(from_millis(end), due);
+  EXPECT_EQ(due, naive.advance(end));
+  EXPECT_EQ(wheel.size(), 0U);
+}
+
+TEST(Wheel, MeansWhatSortedTimersMean) {
+  for (const uint64_t seed : {1, 2, 3, 4}) compare_with_naive(seed);
+}
+
+}  // namespace
+}  // namespace millrace
