@@ -1,0 +1,380 @@
+#include "orchestrator/store/records.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "orchestrator/store/codec.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint8_t kVersion = 1;
+
+Writer begin() {
+  Writer writer;
+  writer.u8(kVersion);
+  return writer;
+}
+
+/// Reads the version; any but the one that is written is a failure.
+Reader open(std::string_view bytes) {
+  Reader reader(bytes);
+  if (reader.u8() != kVersion) reader.fail();
+  return reader;
+}
+
+/// The record, if all of it was read.
+template <class T>
+Result<T> close(const Reader& reader, T record, std::string_view kind) {
+  if (reader.done()) return record;
+  return fail(
+      "store.corrupt",
+      fmt::format("a {} record is damaged, or of a version that this one does not know", kind));
+}
+
+void put_time(Writer& writer, TimePoint time) { writer.zigzag(to_millis(time)); }
+TimePoint get_time(Reader& reader) { return from_millis(reader.zigzag()); }
+
+template <class T, class F>
+void put_optional(Writer& writer, const std::optional<T>& value, F put) {
+  writer.boolean(value.has_value());
+  if (value) put(writer, *value);
+}
+
+template <class F>
+auto get_optional(Reader& reader, F get) -> std::optional<decltype(get(reader))> {
+  if (!reader.boolean()) return std::nullopt;
+  return get(reader);
+}
+
+std::string get_string(Reader& reader) { return std::string(reader.bytes()); }
+
+LazyJson get_json(Reader& reader) { return LazyJson::of_text(get_string(reader)); }
+
+/// An enumeration's value, not above its last one.
+template <class E>
+E get_enum(Reader& reader, E last) {
+  const uint8_t value = reader.u8();
+  if (value > static_cast<uint8_t>(last)) reader.fail();
+  return static_cast<E>(value);
+}
+
+template <class E>
+void put_enum(Writer& writer, E value) {
+  writer.u8(static_cast<uint8_t>(value));
+}
+
+uint32_t get_u32(Reader& reader) {
+  const uint64_t value = reader.varint();
+  if (value > std::numeric_limits<uint32_t>::max()) reader.fail();
+  return static_cast<uint32_t>(value);
+}
+
+void put_error(Writer& writer, const WorkflowError& error) {
+  writer.bytes(error.code);
+  writer.bytes(error.message);
+}
+WorkflowError get_error(Reader& reader) {
+  std::string code = get_string(reader);
+  return {std::move(code), get_string(reader)};
+}
+
+void put_listener(Writer& writer, const Listener& listener) {
+  writer.varint(listener.entry);
+  writer.bytes(listener.filter.type);
+  writer.varint(listener.filter.predicates.size());
+  for (const Predicate& predicate : listener.filter.predicates) {
+    put_enum(writer, predicate.kind);
+    writer.bytes(predicate.attribute);
+    writer.bytes(predicate.text);
+  }
+}
+Listener get_listener(Reader& reader) {
+  Listener listener{.entry = get_u32(reader), .filter = {.type = get_string(reader)}};
+  const size_t count = reader.count();
+  for (size_t i = 0; i < count; ++i) {
+    Predicate predicate;
+    predicate.kind = get_enum(reader, Predicate::Kind::kPattern);
+    predicate.attribute = get_string(reader);
+    predicate.text = get_string(reader);
+    listener.filter.predicates.push_back(std::move(predicate));
+  }
+  return listener;
+}
+
+}  // namespace
+
+std::string encode(const NamespaceRecord& record) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(record.number));
+  put_time(writer, record.created_at);
+  return writer.take();
+}
+
+Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
+  Reader reader = open(bytes);
+  NamespaceRecord record;
+  record.number = NamespaceNumber(get_u32(reader));
+  record.created_at = get_time(reader);
+  return close(reader, record, "namespace");
+}
+
+std::string encode(const WorkflowRecord& record) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(record.number));
+  writer.varint(record.latest);
+  return writer.take();
+}
+
+Result<WorkflowRecord> decode_workflow(std::string_view bytes) {
+  Reader reader = open(bytes);
+  WorkflowRecord record;
+  record.number = WorkflowNumber(get_u32(reader));
+  record.latest = get_u32(reader);
+  return close(reader, record, "workflow");
+}
+
+std::string encode(const DefinitionRecord& record) {
+  Writer writer = begin();
+  put_time(writer, record.created_at);
+  writer.bytes(record.text);
+  return writer.take();
+}
+
+Result<DefinitionRecord> decode_definition(std::string_view bytes) {
+  Reader reader = open(bytes);
+  DefinitionRecord record;
+  record.created_at = get_time(reader);
+  record.text = get_string(reader);
+  return close(reader, std::move(record), "definition");
+}
+
+std::string encode_head(const Instance& instance) {
+  Writer writer = begin();
+  writer.id(instance.id.bytes);
+  writer.varint(static_cast<uint32_t>(instance.space));
+  writer.varint(static_cast<uint32_t>(instance.revision.workflow));
+  writer.varint(instance.revision.number);
+  put_enum(writer, instance.status);
+  put_enum(writer, instance.phase);
+  writer.varint(instance.state);
+  writer.varint(instance.exit);
+  writer.varint(instance.step);
+  writer.varint(instance.transitions);
+  writer.boolean(instance.parked);
+  put_time(writer, instance.started_at);
+  put_optional(writer, instance.ended_at, put_time);
+  writer.varint(instance.listen_from);
+  writer.varint(instance.history_count);
+  writer.varint(instance.last_history);
+  writer.varint(instance.listeners.size());
+  for (const Listener& listener : instance.listeners) put_listener(writer, listener);
+  writer.varint(instance.timers.size());
+  for (const Timer& timer : instance.timers) {
+    put_enum(writer, timer.kind);
+    put_time(writer, timer.deadline);
+  }
+  put_optional(writer, instance.error, put_error);
+  writer.bytes(instance.failed_state);
+  writer.bytes(instance.idempotency_key);
+  return writer.take();
+}
+
+Result<Instance> decode_head(std::string_view bytes) {
+  Reader reader = open(bytes);
+  Instance instance;
+  instance.id.bytes = reader.id();
+  instance.space = NamespaceNumber(get_u32(reader));
+  instance.revision.workflow = WorkflowNumber(get_u32(reader));
+  instance.revision.number = get_u32(reader);
+  instance.status = get_enum(reader, InstanceStatus::kTimedOut);
+  instance.phase = get_enum(reader, Phase::kEnded);
+  instance.state = reader.varint();
+  instance.exit = reader.varint();
+  instance.step = reader.varint();
+  instance.transitions = get_u32(reader);
+  instance.parked = reader.boolean();
+  instance.started_at = get_time(reader);
+  instance.ended_at = get_optional(reader, get_time);
+  instance.listen_from = reader.varint();
+  instance.history_count = reader.varint();
+  instance.last_history = reader.varint();
+  for (size_t left = reader.count(); left > 0; --left) {
+    instance.listeners.push_back(get_listener(reader));
+  }
+  for (size_t left = reader.count(); left > 0; --left) {
+    const auto kind = get_enum(reader, TimerKind::kDelay);
+    instance.timers.push_back({.kind = kind, .deadline = get_time(reader)});
+  }
+  instance.error = get_optional(reader, get_error);
+  instance.failed_state = get_string(reader);
+  instance.idempotency_key = get_string(reader);
+  return close(reader, std::move(instance), "instance");
+}
+
+std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots) {
+  Writer writer = begin();
+  writer.varint(slots.size());
+  for (const auto& slot : slots) {
+    put_optional(writer, slot, [](Writer& to, const LazyJson& json) { to.bytes(json.text()); });
+  }
+  return writer.take();
+}
+
+Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes) {
+  Reader reader = open(bytes);
+  std::vector<std::optional<LazyJson>> slots;
+  for (size_t left = reader.count(); left > 0; --left) {
+    slots.push_back(get_optional(reader, get_json));
+  }
+  return close(reader, std::move(slots), "slots");
+}
+
+std::string encode(const HistoryRow& row) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(row.space));
+  writer.id(row.instance.bytes);
+  writer.varint(row.previous);
+  writer.varint(row.records.size());
+  for (const HistoryRecord& record : row.records) {
+    put_time(writer, record.time);
+    put_enum(writer, record.kind);
+    writer.bytes(record.state);
+    writer.bytes(record.detail.is_null() ? std::string() : dump_json(record.detail));
+    put_optional(writer, record.data,
+                 [](Writer& to, const LazyJson& json) { to.bytes(json.text()); });
+  }
+  return writer.take();
+}
+
+Result<HistoryRow> decode_history(std::string_view bytes) {
+  Reader reader = open(bytes);
+  HistoryRow row;
+  row.space = NamespaceNumber(get_u32(reader));
+  row.instance.bytes = reader.id();
+  row.previous = reader.varint();
+  for (size_t left = reader.count(); left > 0; --left) {
+    HistoryRecord record;
+    record.time = get_time(reader);
+    record.kind = get_enum(reader, HistoryKind::kEnded);
+    record.state = get_string(reader);
+    if (const std::string_view detail = reader.bytes(); !detail.empty()) {
+      Result<Json> json = parse_own_json(detail);
+      if (!json) {
+        reader.fail();
+        break;
+      }
+      record.detail = std::move(*json);
+    }
+    record.data = get_optional(reader, get_json);
+    row.records.push_back(std::move(record));
+  }
+  return close(reader, std::move(row), "history");
+}
+
+std::string encode(const NatsMessage& message) {
+  Writer writer = begin();
+  writer.bytes(message.subject);
+  writer.varint(message.headers.size());
+  for (const auto& [name, value] : message.headers) {
+    writer.bytes(name);
+    writer.bytes(value);
+  }
+  writer.bytes(message.data);
+  return writer.take();
+}
+
+Result<NatsMessage> decode_message(std::string_view bytes) {
+  Reader reader = open(bytes);
+  NatsMessage message;
+  message.subject = get_string(reader);
+  for (size_t left = reader.count(); left > 0; --left) {
+    std::string name = get_string(reader);
+    message.headers.emplace_back(std::move(name), get_string(reader));
+  }
+  message.data = get_string(reader);
+  return close(reader, std::move(message), "outbox");
+}
+
+std::string encode(const DelayedRecord& record) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(record.space));
+  put_time(writer, record.at);
+  writer.bytes(record.event);
+  return writer.take();
+}
+
+Result<DelayedRecord> decode_delayed(std::string_view bytes) {
+  Reader reader = open(bytes);
+  DelayedRecord record;
+  record.space = NamespaceNumber(get_u32(reader));
+  record.at = get_time(reader);
+  record.event = get_string(reader);
+  return close(reader, std::move(record), "delayed event");
+}
+
+std::string encode_counts(const std::vector<uint32_t>& waiting) {
+  Writer writer = begin();
+  writer.varint(waiting.size());
+  for (const uint32_t count : waiting) writer.varint(count);
+  return writer.take();
+}
+
+Result<std::vector<uint32_t>> decode_counts(std::string_view bytes) {
+  Reader reader = open(bytes);
+  std::vector<uint32_t> waiting;
+  for (size_t left = reader.count(); left > 0; --left) waiting.push_back(get_u32(reader));
+  return close(reader, std::move(waiting), "group");
+}
+
+std::string encode(const GroupedRecord& record) {
+  Writer writer = begin();
+  writer.varint(record.position);
+  put_optional(writer, record.expires, put_time);
+  writer.bytes(record.event);
+  return writer.take();
+}
+
+Result<GroupedRecord> decode_grouped(std::string_view bytes) {
+  Reader reader = open(bytes);
+  GroupedRecord record;
+  record.position = reader.varint();
+  record.expires = get_optional(reader, get_time);
+  record.event = get_string(reader);
+  return close(reader, std::move(record), "grouped event");
+}
+
+std::string encode(const Cursor& cursor) {
+  Writer writer = begin();
+  writer.zigzag(cursor.stream_created);
+  writer.varint(cursor.sequence);
+  put_time(writer, cursor.stamped);
+  return writer.take();
+}
+
+Result<Cursor> decode_cursor(std::string_view bytes) {
+  Reader reader = open(bytes);
+  Cursor cursor;
+  cursor.stream_created = reader.zigzag();
+  cursor.sequence = reader.varint();
+  cursor.stamped = get_time(reader);
+  return close(reader, cursor, "cursor");
+}
+
+std::string encode(const IdempotencyRecord& record) {
+  Writer writer = begin();
+  writer.id(record.instance.bytes);
+  writer.id(record.input);
+  return writer.take();
+}
+
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes) {
+  Reader reader = open(bytes);
+  IdempotencyRecord record;
+  record.instance.bytes = reader.id();
+  record.input = reader.id();
+  return close(reader, record, "idempotency");
+}
+
+}  // namespace millrace

@@ -1,0 +1,100 @@
+// Records: what a row's bytes mean, one encode/decode pair a kind of row (docs/FORMATS.md has the
+// grammar). Every record begins with its version; a reader refuses what it does not know. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cloudevents/nats_binding.h"
+#include "model/history.h"
+#include "model/input.h"
+#include "model/instance.h"
+
+namespace millrace {
+
+/// All decoders fail with `store.corrupt`, naming the kind of record.
+
+struct NamespaceRecord {
+  NamespaceNumber number{};
+  TimePoint created_at;
+};
+std::string encode(const NamespaceRecord& record);
+Result<NamespaceRecord> decode_namespace(std::string_view bytes);
+
+/// One workflow of a namespace, whatever its revisions.
+struct WorkflowRecord {
+  WorkflowNumber number{};
+  uint32_t latest = 0;  ///< revision that new starts take
+};
+std::string encode(const WorkflowRecord& record);
+Result<WorkflowRecord> decode_workflow(std::string_view bytes);
+
+/// One revision: the text as it was given.
+struct DefinitionRecord {
+  TimePoint created_at;
+  std::string text;
+};
+std::string encode(const DefinitionRecord& record);
+Result<DefinitionRecord> decode_definition(std::string_view bytes);
+
+/// The head row of an instance: all but its JSON, which stands in rows of its own beside it.
+std::string encode_head(const Instance& instance);
+Result<Instance> decode_head(std::string_view bytes);
+
+/// What a state has got so far (Instance::slots).
+std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots);
+Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes);
+
+/// The history of one instance in one batch.
+struct HistoryRow {
+  NamespaceNumber space{};
+  InstanceId instance;
+  uint64_t previous = 0;  ///< number of its row before this one; 0: this is the first
+  std::vector<HistoryRecord> records;
+};
+std::string encode(const HistoryRow& row);
+Result<HistoryRow> decode_history(std::string_view bytes);
+
+/// A message that waits to be taken by the broker.
+std::string encode(const NatsMessage& message);
+Result<NatsMessage> decode_message(std::string_view bytes);
+
+/// A generated event that is to be published later.
+struct DelayedRecord {
+  NamespaceNumber space{};
+  TimePoint at;
+  std::string event;  ///< JSON format
+};
+std::string encode(const DelayedRecord& record);
+Result<DelayedRecord> decode_delayed(std::string_view bytes);
+
+/// How many events wait in each entry of an eventsAnd group.
+std::string encode_counts(const std::vector<uint32_t>& waiting);
+Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);
+
+/// An event that waits in a group.
+struct GroupedRecord {
+  uint64_t position = 0;             ///< in the stream
+  std::optional<TimePoint> expires;  ///< end of its lifespan
+  std::string event;                 ///< JSON format
+};
+std::string encode(const GroupedRecord& record);
+Result<GroupedRecord> decode_grouped(std::string_view bytes);
+
+std::string encode(const Cursor& cursor);
+Result<Cursor> decode_cursor(std::string_view bytes);
+
+/// A start under an idempotency key.
+struct IdempotencyRecord {
+  InstanceId instance;
+  std::array<uint8_t, 16> input{};  ///< fingerprint of the input's text
+};
+std::string encode(const IdempotencyRecord& record);
+Result<IdempotencyRecord> decode_idempotency(std::string_view bytes);
+
+}  // namespace millrace

@@ -1,0 +1,548 @@
+#include "orchestrator/store/tables.h"
+
+#include <fmt/format.h>
+
+#include "orchestrator/store/codec.h"
+
+namespace millrace {
+namespace {
+
+/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
+constexpr uint64_t kFormat = 1;
+
+constexpr std::string_view kFormatKey = "format";
+constexpr std::string_view kCursorKey = "cursor";
+constexpr std::string_view kTimeKey = "time";
+constexpr std::string_view kCounterKey = "counter/";
+
+// Keys.
+
+std::string key_of(uint64_t number) {
+  Writer key;
+  key.u64(number);
+  return key.take();
+}
+
+uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
+
+std::string space_prefix(NamespaceNumber space) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(space));
+  return key.take();
+}
+
+std::string workflow_prefix(WorkflowNumber workflow) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(workflow));
+  return key.take();
+}
+
+std::string instance_prefix(NamespaceNumber space, const InstanceId& id) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(space));
+  key.id(id.bytes);
+  return key.take();
+}
+
+std::string part_key(std::string prefix, Part part) {
+  prefix.push_back(static_cast<char>(part));
+  return prefix;
+}
+
+bool is_head(std::string_view key) {
+  return !key.empty() && key.back() == static_cast<char>(Part::kHead);
+}
+
+std::string definition_key(Revision revision) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(revision.workflow));
+  key.u32(revision.number);
+  return key.take();
+}
+
+// The three kinds of rows in the groups' table, by the first byte of the key.
+constexpr uint8_t kCountsRow = 1;
+constexpr uint8_t kQueueRow = 2;
+constexpr uint8_t kNumberRow = 3;
+
+std::string counts_key(WorkflowNumber workflow, const Fingerprint& group) {
+  Writer key;
+  key.u8(kCountsRow);
+  key.u32(static_cast<uint32_t>(workflow));
+  key.id(group);
+  return key.take();
+}
+
+std::string queue_prefix(const GroupQueue& queue) {
+  Writer key;
+  key.u8(kQueueRow);
+  key.u32(static_cast<uint32_t>(queue.workflow));
+  key.id(queue.group);
+  key.u8(static_cast<uint8_t>(queue.entry >> 8));
+  key.u8(static_cast<uint8_t>(queue.entry));
+  return key.take();
+}
+
+std::string queue_key(const GroupQueue& queue, uint64_t number) {
+  return queue_prefix(queue) + key_of(number);
+}
+
+std::string number_key(uint64_t number) {
+  Writer key;
+  key.u8(kNumberRow);
+  key.u64(number);
+  return key.take();
+}
+
+Result<GroupedEvent> grouped_of(std::string_view key, std::string_view value) {
+  Reader reader(key);
+  GroupedEvent event;
+  reader.u8();
+  event.queue.workflow = WorkflowNumber(reader.u32());
+  event.queue.group = reader.id();
+  const uint8_t high = reader.u8();
+  event.queue.entry = static_cast<uint16_t>(high << 8 | reader.u8());
+  event.number = reader.u64();
+  if (!reader.done()) return fail("store.corrupt", "a key of a grouped event is damaged");
+  event.record = TRY(decode_grouped(value));
+  return event;
+}
+
+// Walking.
+
+/// Scans a prefix, decoding each row; ends with the first error of the scan or of a row.
+template <class F>
+Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row) {
+  Status status;
+  view.scan(table, prefix, from, Direction::kForward,
+            [&](std::string_view key, std::string_view value) {
+              const auto more = [&]() -> Result<bool> { return row(key, value); }();
+              if (!more) status = tl::unexpected(more.error());
+              return more.has_value() && *more;
+            });
+  if (!status) return status;
+  return view.status();
+}
+
+/// What stands at a key, decoded.
+template <class T>
+Result<std::optional<T>> read(const View& view, Table table, std::string_view key,
+                              Result<T> (*decode)(std::string_view)) {
+  const auto bytes = view.get(table, key);
+  if (!bytes) {
+    TRY(view.status());
+    return std::optional<T>();
+  }
+  return std::optional<T>(TRY(decode(*bytes)));
+}
+
+Result<uint64_t> decode_number(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint64_t number = reader.u64();
+  if (!reader.done()) return fail("store.corrupt", "a number is damaged");
+  return number;
+}
+
+/// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
+Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
+  auto data = view.get(table, part_key(prefix, Part::kData));
+  if (!data) data = view.get(table, part_key(prefix, Part::kInput));
+  if (!data) {
+    TRY(view.status());
+    return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
+  }
+  instance.data = LazyJson::of_text(std::string(*data));
+  if (const auto slots = view.get(table, part_key(prefix, Part::kSlots))) {
+    instance.slots = TRY(decode_slots(*slots));
+  }
+  return {};
+}
+
+Result<std::optional<Instance>> read_head(const View& view, Table table,
+                                          const std::string& prefix) {
+  return read(view, table, part_key(prefix, Part::kHead), decode_head);
+}
+
+}  // namespace
+
+Result<Cursor> read_cursor(const View& view) {
+  return TRY(read(view, Table::kMeta, kCursorKey, decode_cursor))
+  .value_or(Cursor{});
+}
+
+void write_cursor(Transaction& tx, const Cursor& cursor) {
+  tx.put(Table::kMeta, kCursorKey, encode(cursor));
+}
+
+Result<TimePoint> read_engine_time(const View& view) {
+  const auto millis = TRY(read(view, Table::kMeta, kTimeKey, decode_number));
+  return from_millis(static_cast<int64_t>(millis.value_or(0)));
+}
+
+void write_engine_time(Transaction& tx, TimePoint time) {
+  tx.put(Table::kMeta, kTimeKey, key_of(static_cast<uint64_t>(to_millis(time))));
+}
+
+Result<uint64_t> read_counter(const View& view, Counter counter) {
+  const std::string key =
+      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  return TRY(read(view, Table::kMeta, key, decode_number))
+  .value_or(0);
+}
+
+void write_counter(Transaction& tx, Counter counter, uint64_t last) {
+  const std::string key =
+      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  tx.put(Table::kMeta, key, key_of(last));
+}
+
+Status check_format(Transaction& tx) {
+  const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
+  if (!format) {
+    tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
+    return tx.commit();
+  }
+  if (*format != kFormat) {
+    return fail("store.version",
+                fmt::format("the data folder has format {}, this millrace reads format {}; use the "
+                            "release that wrote it, or a newer one",
+                            *format, kFormat));
+  }
+  return {};
+}
+
+Status each_namespace(
+    const View& view,
+    const std::function<void(std::string_view name, const NamespaceRecord&)>& see) {
+  return walk(view, Table::kNamespaces, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(key, TRY(decode_namespace(value)));
+                return true;
+              });
+}
+
+void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record) {
+  tx.put(Table::kNamespaces, name, encode(record));
+}
+
+void erase_namespace(Transaction& tx, std::string_view name) { tx.erase(Table::kNamespaces, name); }
+
+Status each_workflow(const View& view,
+                     const std::function<void(NamespaceNumber space, std::string_view id,
+                                              const WorkflowRecord&)>& see) {
+  return walk(view, Table::kWorkflows, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader reader(key);
+                const auto space = NamespaceNumber(reader.u32());
+                see(space, reader.rest(), TRY(decode_workflow(value)));
+                return true;
+              });
+}
+
+void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
+                    const WorkflowRecord& record) {
+  tx.put(Table::kWorkflows, space_prefix(space).append(id), encode(record));
+}
+
+void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id) {
+  tx.erase(Table::kWorkflows, space_prefix(space).append(id));
+}
+
+Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision) {
+  return read(view, Table::kDefinitions, definition_key(revision), decode_definition);
+}
+
+void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record) {
+  tx.put(Table::kDefinitions, definition_key(revision), encode(record));
+}
+
+Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
+                                            const InstanceId& id) {
+  const std::string prefix = instance_prefix(space, id);
+  auto instance = TRY(read_head(view, Table::kLive, prefix));
+  if (instance) TRY(add_data(view, Table::kLive, prefix, *instance));
+  return instance;
+}
+
+Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
+                                              const InstanceId& id) {
+  const std::string prefix = instance_prefix(space, id);
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    auto instance = TRY(read_head(view, table, prefix));
+    if (!instance) continue;
+    TRY(add_data(view, table, prefix, *instance));
+    if (const auto input = view.get(table, part_key(prefix, Part::kInput))) {
+      instance->input = LazyJson::of_text(std::string(*input));
+    }
+    return instance;
+  }
+  return std::optional<Instance>();
+}
+
+void write_instance(Transaction& tx, const Instance& instance, Changed changed) {
+  const std::string prefix = instance_prefix(instance.space, instance.id);
+  const bool ended = has_ended(instance.status);
+  const Table table = ended ? Table::kEnded : Table::kLive;
+  tx.put(table, part_key(prefix, Part::kHead), encode_head(instance));
+  if (changed.input) tx.put(table, part_key(prefix, Part::kInput), instance.input.text());
+  if (changed.data) tx.put(table, part_key(prefix, Part::kData), instance.data.text());
+  if (!ended) {
+    if (!changed.slots) return;
+    if (instance.slots.empty()) {
+      tx.erase(table, part_key(prefix, Part::kSlots));
+    } else {
+      tx.put(table, part_key(prefix, Part::kSlots), encode_slots(instance.slots));
+    }
+    return;
+  }
+  if (changed.input) return;  // it came and went in one batch: nothing of it stands elsewhere
+  // The rows that did not change move over as they are; an ended instance has no slots.
+  for (const Part part : {Part::kInput, Part::kData}) {
+    if (part == Part::kData && changed.data) continue;
+    if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
+      tx.put(table, part_key(prefix, part), std::string(*bytes));
+    }
+  }
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots}) {
+    tx.erase(Table::kLive, part_key(prefix, part));
+  }
+}
+
+Status each_living(const View& view, const std::function<void(const Instance& head)>& see) {
+  return walk(view, Table::kLive, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                if (is_head(key)) see(TRY(decode_head(value)));
+                return true;
+              });
+}
+
+Status each_living(const View& view, NamespaceNumber space,
+                   const std::function<void(const Instance& head)>& see) {
+  return walk(view, Table::kLive, space_prefix(space), {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                if (is_head(key)) see(TRY(decode_head(value)));
+                return true;
+              });
+}
+
+namespace {
+
+/// The next head of one table, going backward from `from`; nullopt at the end.
+Result<std::optional<Instance>> head_before(const View& view, Table table,
+                                            const std::string& prefix, std::string& from) {
+  std::optional<Instance> found;
+  Status status;
+  const std::string start = from;
+  view.scan(table, prefix, start, Direction::kBackward,
+            [&](std::string_view key, std::string_view value) {
+              from.assign(key);
+              if (!is_head(key)) return true;
+              Result<Instance> head = decode_head(value);
+              if (head) {
+                found = std::move(*head);
+              } else {
+                status = tl::unexpected(head.error());
+              }
+              return false;
+            });
+  TRY(std::move(status));
+  TRY(view.status());
+  return found;
+}
+
+}  // namespace
+
+Status each_instance_backward(const View& view, NamespaceNumber space,
+                              const std::optional<InstanceId>& before,
+                              const std::function<bool(const Instance& head)>& see) {
+  const std::string prefix = space_prefix(space);
+  std::string from_live = before ? instance_prefix(space, *before) : std::string();
+  std::string from_ended = from_live;
+  auto live = TRY(head_before(view, Table::kLive, prefix, from_live));
+  auto ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
+  while (live || ended) {
+    const bool take_live = live && (!ended || live->id > ended->id);
+    if (!see(take_live ? *live : *ended)) return {};
+    if (take_live) {
+      live = TRY(head_before(view, Table::kLive, prefix, from_live));
+    } else {
+      ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
+    }
+  }
+  return {};
+}
+
+void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
+  tx.put(Table::kHistory, key_of(number), encode(row));
+}
+
+Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last) {
+  std::vector<HistoryRow> rows;
+  for (uint64_t number = last; number != 0; number = rows.back().previous) {
+    auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
+    if (!row) break;  // older rows may have been removed
+    if (row->previous >= number) return fail("store.corrupt", "a history row names no older one");
+    rows.push_back(std::move(*row));
+  }
+  std::vector<HistoryRecord> records;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    for (HistoryRecord& record : row->records) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+void write_outbox(Transaction& tx, uint64_t number, const NatsMessage& message) {
+  tx.put(Table::kOutbox, key_of(number), encode(message));
+}
+
+void erase_outbox(Transaction& tx, uint64_t number) { tx.erase(Table::kOutbox, key_of(number)); }
+
+Status each_outbox(const View& view, uint64_t from,
+                   const std::function<bool(uint64_t number, NatsMessage message)>& see) {
+  return walk(view, Table::kOutbox, {}, key_of(from),
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                return see(number_of(key), TRY(decode_message(value)));
+              });
+}
+
+void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record) {
+  tx.put(Table::kDelayed, key_of(number), encode(record));
+}
+
+void erase_delayed(Transaction& tx, uint64_t number) { tx.erase(Table::kDelayed, key_of(number)); }
+
+Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t number) {
+  return read(view, Table::kDelayed, key_of(number), decode_delayed);
+}
+
+Status each_delayed(const View& view,
+                    const std::function<void(uint64_t number, const DelayedRecord&)>& see) {
+  return walk(view, Table::kDelayed, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(number_of(key), TRY(decode_delayed(value)));
+                return true;
+              });
+}
+
+Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
+                                                         const Fingerprint& group) {
+  return read(view, Table::kGroups, counts_key(workflow, group), decode_counts);
+}
+
+void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
+                  const std::vector<uint32_t>& waiting) {
+  const std::string key = counts_key(workflow, group);
+  if (std::all_of(waiting.begin(), waiting.end(), [](uint32_t count) { return count == 0; })) {
+    tx.erase(Table::kGroups, key);
+  } else {
+    tx.put(Table::kGroups, key, encode_counts(waiting));
+  }
+}
+
+void write_grouped(Transaction& tx, const GroupedEvent& event) {
+  std::string key = queue_key(event.queue, event.number);
+  tx.put(Table::kGroups, number_key(event.number), key);
+  tx.put(Table::kGroups, key, encode(event.record));
+}
+
+void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number) {
+  tx.erase(Table::kGroups, queue_key(queue, number));
+  tx.erase(Table::kGroups, number_key(number));
+}
+
+Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue) {
+  std::optional<GroupedEvent> found;
+  TRY(walk(view, Table::kGroups, queue_prefix(queue), {},
+           [&](std::string_view key, std::string_view value) -> Result<bool> {
+             found = TRY(grouped_of(key, value));
+             return false;
+           }));
+  return found;
+}
+
+Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number) {
+  const auto key = view.get(Table::kGroups, number_key(number));
+  if (!key) {
+    TRY(view.status());
+    return std::optional<GroupedEvent>();
+  }
+  const auto value = view.get(Table::kGroups, *key);
+  if (!value) return fail("store.corrupt", "a grouped event's number leads nowhere");
+  return std::optional<GroupedEvent>(TRY(grouped_of(*key, *value)));
+}
+
+Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see) {
+  const std::string prefix(1, static_cast<char>(kQueueRow));
+  return walk(view, Table::kGroups, prefix, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(TRY(grouped_of(key, value)));
+                return true;
+              });
+}
+
+Status close_groups(Transaction& tx, WorkflowNumber workflow,
+                    const std::function<void(const GroupedEvent&)>& see) {
+  const std::string queues = static_cast<char>(kQueueRow) + workflow_prefix(workflow);
+  std::vector<GroupedEvent> events;
+  TRY(walk(tx, Table::kGroups, queues, {},
+           [&](std::string_view key, std::string_view value) -> Result<bool> {
+             events.push_back(TRY(grouped_of(key, value)));
+             return true;
+           }));
+  for (const GroupedEvent& event : events) {
+    see(event);
+    erase_grouped(tx, event.queue, event.number);
+    tx.erase(Table::kGroups, counts_key(workflow, event.queue.group));
+  }
+  return {};
+}
+
+namespace {
+
+std::string dedupe_key(TimePoint time, uint64_t sequence) {
+  return key_of(static_cast<uint64_t>(to_millis(time))) + key_of(sequence);
+}
+
+}  // namespace
+
+void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
+                  const std::vector<Fingerprint>& events) {
+  Writer value;
+  for (const Fingerprint& event : events) value.id(event);
+  tx.put(Table::kDedupe, dedupe_key(time, sequence), value.take());
+}
+
+void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence) {
+  tx.erase(Table::kDedupe, dedupe_key(time, sequence));
+}
+
+Status each_dedupe(const View& view,
+                   const std::function<void(TimePoint time, uint64_t sequence,
+                                            const std::vector<Fingerprint>& events)>& see) {
+  return walk(view, Table::kDedupe, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader place(key);
+                const TimePoint time = from_millis(static_cast<int64_t>(place.u64()));
+                const uint64_t sequence = place.u64();
+                Reader reader(value);
+                std::vector<Fingerprint> events(value.size() / sizeof(Fingerprint));
+                for (Fingerprint& event : events) event = reader.id();
+                if (!place.done() || !reader.done()) {
+                  return fail("store.corrupt", "a dedupe row is damaged");
+                }
+                see(time, sequence, events);
+                return true;
+              });
+}
+
+Result<std::optional<IdempotencyRecord>> read_idempotency(const View& view, WorkflowNumber workflow,
+                                                          std::string_view key) {
+  return read(view, Table::kIdempotency, workflow_prefix(workflow).append(key), decode_idempotency);
+}
+
+void write_idempotency(Transaction& tx, WorkflowNumber workflow, std::string_view key,
+                       const IdempotencyRecord& record) {
+  tx.put(Table::kIdempotency, workflow_prefix(workflow).append(key), encode(record));
+}
+
+}  // namespace millrace

@@ -1,0 +1,157 @@
+// Tables: the rows of the store as values. The keys are made here and nowhere else (docs/FORMATS.md
+// has their grammar); records.h has the bytes behind them. Reading takes any View, writing the
+// Transaction. A row that is damaged is an error `store.corrupt` that names it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "model/instance.h"
+#include "orchestrator/store/records.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+// Meta: single values and counters.
+
+Result<Cursor> read_cursor(const View& view);
+void write_cursor(Transaction& tx, const Cursor& cursor);
+
+/// The time of the last committed batch; engine time never falls behind it.
+Result<TimePoint> read_engine_time(const View& view);
+void write_engine_time(Transaction& tx, TimePoint time);
+
+/// Numbers that are given once and never again, each from 1.
+enum class Counter : uint8_t { kNamespace, kWorkflow, kHistory, kOutbox, kDelayed, kGrouped };
+Result<uint64_t> read_counter(const View& view, Counter counter);
+void write_counter(Transaction& tx, Counter counter, uint64_t last);
+
+/// Writes the format's version into an empty store; refuses one that is newer (`store.version`).
+Status check_format(Transaction& tx);
+
+// Namespaces, workflows and their revisions.
+
+Status each_namespace(
+    const View& view,
+    const std::function<void(std::string_view name, const NamespaceRecord&)>& see);
+void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record);
+void erase_namespace(Transaction& tx, std::string_view name);
+
+Status each_workflow(const View& view,
+                     const std::function<void(NamespaceNumber space, std::string_view id,
+                                              const WorkflowRecord&)>& see);
+void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
+                    const WorkflowRecord& record);
+void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id);
+
+Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
+void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record);
+
+// Instances. The living stand in one table and the ended in another, under the same keys.
+
+enum class Part : uint8_t { kHead = 0, kInput = 1, kData = 2, kSlots = 3 };
+
+/// A living instance with its data, but without its input. nullopt: there is none.
+Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
+                                            const InstanceId& id);
+
+/// An instance, living or ended, whole.
+Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
+                                              const InstanceId& id);
+
+/// What of an instance is to be written beside its head.
+struct Changed {
+  bool input = false;
+  bool data = false;
+  bool slots = false;
+};
+/// Writes a living instance, or moves one that has ended to the ended ones.
+void write_instance(Transaction& tx, const Instance& instance, Changed changed);
+
+/// All living heads (without JSON), in key order; the walk of start-up.
+Status each_living(const View& view, const std::function<void(const Instance& head)>& see);
+Status each_living(const View& view, NamespaceNumber space,
+                   const std::function<void(const Instance& head)>& see);
+
+/// Heads of living and ended instances of a namespace, newest first, those before `before`; until
+/// `see` returns false.
+Status each_instance_backward(const View& view, NamespaceNumber space,
+                              const std::optional<InstanceId>& before,
+                              const std::function<bool(const Instance& head)>& see);
+
+// History.
+
+void write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
+/// All records of an instance in order, following the rows back from `last`.
+Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last);
+
+// Outbox.
+
+void write_outbox(Transaction& tx, uint64_t number, const NatsMessage& message);
+void erase_outbox(Transaction& tx, uint64_t number);
+/// Messages from `from` on, until `see` returns false.
+Status each_outbox(const View& view, uint64_t from,
+                   const std::function<bool(uint64_t number, NatsMessage message)>& see);
+
+// Delayed events.
+
+void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record);
+void erase_delayed(Transaction& tx, uint64_t number);
+Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t number);
+Status each_delayed(const View& view,
+                    const std::function<void(uint64_t number, const DelayedRecord&)>& see);
+
+// Groups of eventsAnd starts: a row of counts for each group, a row for each waiting event, and
+// one that finds it by its number.
+
+/// Which group, and which of its queues.
+struct GroupQueue {
+  WorkflowNumber workflow{};
+  Fingerprint group{};  ///< of the correlated values
+  uint16_t entry = 0;
+};
+struct GroupedEvent {
+  GroupQueue queue;
+  uint64_t number = 0;  ///< in the order of coming
+  GroupedRecord record;
+};
+
+/// nullopt: nothing waits in that group.
+Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
+                                                         const Fingerprint& group);
+/// All zero erases the row.
+void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
+                  const std::vector<uint32_t>& waiting);
+void write_grouped(Transaction& tx, const GroupedEvent& event);
+void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
+/// The event that has waited longest in that queue.
+Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue);
+Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
+Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see);
+/// Erases all groups of a workflow, showing each event first.
+Status close_groups(Transaction& tx, WorkflowNumber workflow,
+                    const std::function<void(const GroupedEvent&)>& see);
+
+// Dedupe: the fingerprints of a batch's events that had an effect, under the batch's time.
+
+void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
+                  const std::vector<Fingerprint>& events);
+void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
+Status each_dedupe(const View& view,
+                   const std::function<void(TimePoint time, uint64_t sequence,
+                                            const std::vector<Fingerprint>& events)>& see);
+
+// Starts under an idempotency key.
+
+Result<std::optional<IdempotencyRecord>> read_idempotency(const View& view, WorkflowNumber workflow,
+                                                          std::string_view key);
+void write_idempotency(Transaction& tx, WorkflowNumber workflow, std::string_view key,
+                       const IdempotencyRecord& record);
+
+}  // namespace millrace

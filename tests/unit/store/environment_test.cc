@@ -1,0 +1,295 @@
+#include "orchestrator/store/environment.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "orchestrator/store/transaction.h"
+#include "tests/unit/store/folder.h"
+
+namespace {
+
+std::atomic<bool> sync_fails = false;
+std::atomic<bool> disk_looks_full = false;
+
+}  // namespace
+
+// The program's own come before the C library's, for LMDB too: a disk that fails when it is told
+// to.
+extern "C" int fdatasync(int file) {
+  if (!sync_fails) return static_cast<int>(::syscall(SYS_fdatasync, file));
+  errno = EIO;
+  return -1;
+}
+
+extern "C" int statvfs(const char*, struct statvfs* disk) noexcept {
+  *disk = {};
+  disk->f_frsize = 4096;
+  disk->f_bavail = disk_looks_full ? 0 : 1'000'000;
+  return 0;
+}
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Environment, MakesAFolderThatOnlyItsOwnerMayEnter) {
+  const Folder parent;
+  const std::filesystem::path folder = parent.path() / "deep" / "data";
+  const auto environment = Environment::open(folder);
+  ASSERT_TRUE(environment) << environment.error().message;
+  struct stat found {};
+  ASSERT_EQ(::stat(folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700U);
+  EXPECT_EQ((*environment)->folder(), folder);
+}
+
+TEST(Environment, NamesEachTableOnce) {
+  std::set<Table> tables;
+  std::set<std::string> names;
+  for (const TableName& entry : kTables) {
+    EXPECT_TRUE(tables.insert(entry.table).second) << entry.name;
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_STREQ(table_name(entry.table), entry.name);
+  }
+}
+
+TEST(Environment, KeepsASecondOneOutAndNamesTheFolder) {
+  const Folder folder;
+  {
+    const auto first = Environment::open(folder.path());
+    ASSERT_TRUE(first) << first.error().message;
+    const auto second = Environment::open(folder.path());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, "store.locked");
+    EXPECT_THAT(second.error().message, HasSubstr(folder.path().string()));
+    EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
+  }
+  EXPECT_TRUE(Environment::open(folder.path())) << "free again";
+}
+
+TEST(Environment, SaysWhatIsWrongWithAFolderThatItCannotUse) {
+  const Folder folder;
+  std::ofstream(folder.path() / "file") << "x";
+  const auto in_a_file = Environment::open(folder.path() / "file" / "data");
+  ASSERT_FALSE(in_a_file);
+  EXPECT_EQ(in_a_file.error().code, "store.io");
+  EXPECT_THAT(in_a_file.error().message, HasSubstr((folder.path() / "file" / "data").string()));
+
+  const auto a_file = Environment::open(folder.path() / "file");
+  ASSERT_FALSE(a_file);
+  EXPECT_EQ(a_file.error().code, "store.io");
+
+  std::ofstream(folder.path() / "data.mdb") << std::string(100000, 'x');
+  const auto other_bytes = Environment::open(folder.path());
+  ASSERT_FALSE(other_bytes);
+  EXPECT_EQ(other_bytes.error().code, "store.corrupt");
+}
+
+TEST(Environment, TakesASmallerMapWhereAddressesAreScarce) {
+  const Folder folder;
+  const uint64_t more_than_there_is = uint64_t{1} << 50;
+  const auto environment = Environment::open(folder.path(), {.map_bytes = more_than_there_is});
+  ASSERT_TRUE(environment) << environment.error().message;
+  Transaction transaction(**environment);
+  transaction.put(Table::kMeta, "k", "v");
+  EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, MeasuresWhatRowsOccupy) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment);
+  EXPECT_EQ((*environment)->used_bytes(), 0U);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "big", std::string(1'000'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+  EXPECT_GE((*environment)->used_bytes().value(), 1'000'000U);
+  EXPECT_LE((*environment)->used_bytes().value(), 1'020'000U);
+  transaction.erase(Table::kLive, "big");
+  ASSERT_TRUE(transaction.commit());
+  EXPECT_EQ((*environment)->used_bytes(), 0U);
+}
+
+TEST(Environment, KeepsTheSoftLimitExceptForWhatMustPass) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 100'000});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "first", std::string(80'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+
+  transaction.put(Table::kLive, "second", std::string(80'000, 'x'));
+  const Status refused = transaction.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "store.full");
+  EXPECT_THAT(refused.error().message, HasSubstr(folder.path().string()));
+  EXPECT_EQ(transaction.get(Table::kLive, "second"), std::nullopt);
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+
+  transaction.put(Table::kLive, "second", std::string(80'000, 'x'));
+  EXPECT_TRUE(transaction.commit(Limit::kPassed));
+  transaction.erase(Table::kLive, "first");
+  transaction.erase(Table::kLive, "second");
+  EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, AFullMapIsStoreFull) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.map_bytes = 1 << 20});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "small", "v");
+  ASSERT_TRUE(transaction.commit());
+  transaction.put(Table::kLive, "big", std::string(2 << 20, 'x'));
+  const Status refused = transaction.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "store.full");
+  EXPECT_EQ(transaction.get(Table::kLive, "small"), "v");
+  transaction.put(Table::kLive, "next", "v");
+  EXPECT_TRUE(transaction.commit());
+}
+
+/// A bound on the size of files stands for a full disk: both end a write with an error in the
+/// middle of a commit.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    before_handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, before_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  sighandler_t before_handler_ = SIG_DFL;
+};
+
+TEST(Environment, AFullDiskLosesTheBatchAndNothingElse) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "before", "v");
+  ASSERT_TRUE(transaction.commit());
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb"));
+    transaction.put(Table::kLive, "before", "changed");
+    transaction.put(Table::kLive, "big", std::string(1 << 20, 'x'));
+    const Status refused = transaction.commit();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "store.full") << refused.error().message;
+    EXPECT_EQ(transaction.get(Table::kLive, "before"), "v");
+    EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
+  }
+  transaction.put(Table::kLive, "after", "v");
+  EXPECT_TRUE(transaction.commit());
+  EXPECT_EQ(transaction.get(Table::kLive, "before"), "v");
+  EXPECT_EQ(transaction.get(Table::kLive, "after"), "v");
+}
+
+TEST(Environment, AWriteThatAFullDiskCutsShortIsStoreFullToo) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  const auto commit_what_is_cut_short = [&] {
+    // LMDB writes a big value in one call. Where only its beginning has room, LMDB tells of an
+    // input/output error; what that means depends on the room that the disk has left.
+    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
+    transaction.put(Table::kLive, "big", std::string(1 << 20, 'x'));
+    const Status failed = transaction.commit();
+    return failed ? "committed" : failed.error().code;
+  };
+  disk_looks_full = true;
+  EXPECT_EQ(commit_what_is_cut_short(), "store.full");
+  disk_looks_full = false;
+  EXPECT_EQ(commit_what_is_cut_short(), "store.sync");
+  EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
+}
+
+TEST(Environment, AFailedSyncIsToldApart) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "before", "v");
+  ASSERT_TRUE(transaction.commit());
+
+  transaction.put(Table::kLive, "row", "v");
+  sync_fails = true;
+  const Status failed = transaction.commit();
+  sync_fails = false;
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, "store.sync") << failed.error().message;
+  EXPECT_THAT(failed.error().message, HasSubstr(folder.path().string()));
+  EXPECT_EQ(transaction.get(Table::kLive, "before"), "v");
+  EXPECT_EQ(transaction.get(Table::kLive, "row"), std::nullopt);
+}
+
+/// Fills some hundred pages of a folder's file and gives its path.
+std::filesystem::path write_many_rows(const Folder& folder) {
+  const auto environment = Environment::open(folder.path());
+  CHECK(environment);
+  Transaction transaction(**environment);
+  for (int i = 0; i < 20'000; ++i) {
+    transaction.put(Table::kLive, fmt::format("{:08}", i), std::string(100, 'x'));
+  }
+  CHECK(transaction.commit());
+  return folder.path() / "data.mdb";
+}
+
+TEST(Environment, AFileThatWasCutShortIsDamagedAndNoCrash) {
+  const Folder folder;
+  const std::filesystem::path file = write_many_rows(folder);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  const auto environment = Environment::open(folder.path());
+  ASSERT_FALSE(environment);
+  EXPECT_EQ(environment.error().code, "store.corrupt");
+  EXPECT_THAT(environment.error().message, HasSubstr(folder.path().string()));
+}
+
+TEST(Environment, NothingIsCommittedThatStandsOnDamagedPages) {
+  const Folder folder;
+  {
+    std::fstream file(write_many_rows(folder), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(100 * 4096);
+    file << std::string(50 * 4096, '\0');
+  }
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment) << environment.error().message;
+  Transaction transaction(**environment);
+  EXPECT_TRUE(transaction.get(Table::kLive, "00000000"));
+  EXPECT_TRUE(transaction.status());
+  EXPECT_EQ(transaction.get(Table::kLive, "00004000"), std::nullopt);
+  ASSERT_FALSE(transaction.status());
+  EXPECT_EQ(transaction.status().error().code, "store.corrupt");
+
+  transaction.put(Table::kMeta, "conclusion", "drawn from what could not be read");
+  const Status refused = transaction.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "store.corrupt");
+  EXPECT_EQ(transaction.get(Table::kMeta, "conclusion"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,380 @@
+#include "orchestrator/store/transaction.h"
+
+#include <random>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+Rows rows_of(const View& view, Table table, std::string_view prefix = {},
+             std::string_view from = {}, Direction direction = Direction::kForward) {
+  Rows rows;
+  view.scan(table, prefix, from, direction, [&](std::string_view key, std::string_view value) {
+    rows.emplace_back(key, value);
+    return true;
+  });
+  return rows;
+}
+
+std::string keys_of(const View& view, std::string_view prefix = {}, std::string_view from = {},
+                    Direction direction = Direction::kForward) {
+  std::string keys;
+  for (const auto& [key, value] : rows_of(view, Table::kLive, prefix, from, direction)) {
+    keys += keys.empty() ? key : " " + key;
+  }
+  return keys;
+}
+
+class TransactionTest : public testing::Test {
+ protected:
+  TransactionTest() { open(); }
+
+  void open() {
+    transaction.reset();
+    environment.reset();
+    auto opened = Environment::open(folder.path());
+    ASSERT_TRUE(opened) << opened.error().message;
+    environment = std::move(*opened);
+    transaction.emplace(*environment);
+  }
+
+  void put_all(std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) transaction->put(Table::kLive, key, std::string(key));
+  }
+
+  Folder folder;
+  std::unique_ptr<Environment> environment;
+  std::optional<Transaction> transaction;
+};
+
+TEST_F(TransactionTest, ReadsItsOwnWritesFirst) {
+  transaction->put(Table::kLive, "a", "1");
+  transaction->put(Table::kLive, "b", "1");
+  ASSERT_TRUE(transaction->commit());
+  transaction->put(Table::kLive, "a", "2");
+  transaction->erase(Table::kLive, "b");
+  transaction->put(Table::kEnded, "b", "3");
+  EXPECT_EQ(transaction->get(Table::kLive, "a"), "2");
+  EXPECT_EQ(transaction->get(Table::kLive, "b"), std::nullopt);
+  EXPECT_EQ(transaction->get(Table::kEnded, "b"), "3");
+  EXPECT_EQ(transaction->get(Table::kEnded, "a"), std::nullopt);
+}
+
+TEST_F(TransactionTest, KeepsWhatWasCommittedOverAnotherOpening) {
+  const std::string big(3'000'000, 'x');
+  transaction->put(Table::kLive, std::string(kMaxKeySize, 'k'), big);
+  transaction->put(Table::kLive, "empty", "");
+  ASSERT_TRUE(transaction->commit());
+  transaction->put(Table::kLive, "lost", "never committed");
+  open();
+  EXPECT_EQ(transaction->get(Table::kLive, std::string(kMaxKeySize, 'k')), big);
+  EXPECT_EQ(transaction->get(Table::kLive, "empty"), "");
+  EXPECT_EQ(transaction->get(Table::kLive, "lost"), std::nullopt);
+}
+
+TEST_F(TransactionTest, DropsABatchWhole) {
+  put_all({"a", "b"});
+  ASSERT_TRUE(transaction->commit());
+  transaction->put(Table::kLive, "c", "c");
+  transaction->erase(Table::kLive, "a");
+  transaction->drop();
+  EXPECT_THAT(transaction->write_set(), IsEmpty());
+  EXPECT_EQ(keys_of(*transaction), "a b");
+  ASSERT_TRUE(transaction->commit());
+  EXPECT_EQ(keys_of(*transaction), "a b");
+}
+
+TEST_F(TransactionTest, ScansPrefixesFromAnyKeyInBothDirections) {
+  // Half of the rows committed, half of them in the batch, and two deleted in it.
+  put_all({"a", "b1", "b2", "b4", "b5", "c", "b3x"});
+  ASSERT_TRUE(transaction->commit());
+  put_all({"b", "b3", "b6", "b5", "\xff\xff"});
+  transaction->erase(Table::kLive, "b2");
+  transaction->erase(Table::kLive, "b3x");
+  transaction->put(Table::kInbox, "b7", "");
+  transaction->put(Table::kLive, "never", "");
+  transaction->erase(Table::kLive, "never");
+
+  const Direction forward = Direction::kForward;
+  const Direction backward = Direction::kBackward;
+  const struct {
+    std::string_view prefix;
+    std::string_view from;
+    Direction direction;
+    std::string_view keys;
+  } table[] = {
+      {"", "", forward, "a b b1 b3 b4 b5 b6 c \xff\xff"},
+      {"", "", backward, "\xff\xff c b6 b5 b4 b3 b1 b a"},
+      {"b", "", forward, "b b1 b3 b4 b5 b6"},
+      {"b", "", backward, "b6 b5 b4 b3 b1 b"},
+      {"b", "b3", forward, "b3 b4 b5 b6"},
+      {"b", "b2", forward, "b3 b4 b5 b6"},
+      {"b", "b3", backward, "b1 b"},
+      {"b", "b4", backward, "b3 b1 b"},
+      {"b", "a", forward, "b b1 b3 b4 b5 b6"},
+      {"b", "c", backward, "b6 b5 b4 b3 b1 b"},
+      {"b", "c", forward, ""},
+      {"b", "a", backward, ""},
+      {"b", "b7", forward, ""},
+      {"b", "b", backward, ""},
+      {"", "b6", forward, "b6 c \xff\xff"},
+      {"", "b1", backward, "b a"},
+      {"b2", "", forward, ""},
+      {"d", "", backward, ""},
+      {"\xff", "", forward, "\xff\xff"},
+      {"\xff", "", backward, "\xff\xff"},
+  };
+  for (const auto& row : table) {
+    EXPECT_EQ(keys_of(*transaction, row.prefix, row.from, row.direction), row.keys)
+        << "'" << row.prefix << "' from '" << row.from << "' in the batch";
+  }
+  ASSERT_TRUE(transaction->commit());
+  const auto snapshot = Snapshot::take(*environment);
+  ASSERT_TRUE(snapshot);
+  for (const auto& row : table) {
+    EXPECT_EQ(keys_of(*transaction, row.prefix, row.from, row.direction), row.keys)
+        << "'" << row.prefix << "' from '" << row.from << "' after the commit";
+    EXPECT_EQ(keys_of(*snapshot, row.prefix, row.from, row.direction), row.keys)
+        << "'" << row.prefix << "' from '" << row.from << "' in a snapshot";
+  }
+  EXPECT_THAT(rows_of(*snapshot, Table::kInbox), ElementsAre(testing::Pair("b7", "")));
+  EXPECT_THAT(rows_of(*snapshot, Table::kMeta), IsEmpty());
+}
+
+TEST_F(TransactionTest, PagesMeetWithoutGapOrRepeat) {
+  const std::string longest(kMaxKeySize, 'b');
+  put_all({"a", longest});
+  ASSERT_TRUE(transaction->commit());
+  put_all({"c"});
+  const auto page = [&](std::string_view from, Direction direction) {
+    std::string key;
+    transaction->scan(Table::kLive, {}, from, direction, [&](std::string_view k, std::string_view) {
+      key = k;
+      return false;
+    });
+    return key;
+  };
+  EXPECT_EQ(page("", Direction::kForward), "a");
+  EXPECT_EQ(page(std::string("a") + '\0', Direction::kForward), longest);
+  EXPECT_EQ(page(longest + '\0', Direction::kForward), "c");
+  EXPECT_EQ(page("c", Direction::kBackward), longest);
+  EXPECT_EQ(page(longest, Direction::kBackward), "a");
+}
+
+TEST_F(TransactionTest, AVisitorMayWriteWhereItScans) {
+  put_all({"a", "b", "c", "d"});
+  ASSERT_TRUE(transaction->commit());
+  put_all({"e"});
+  std::string seen;
+  transaction->scan(Table::kLive, "", [&](std::string_view key, std::string_view) {
+    seen += key;
+    transaction->erase(Table::kLive, key);
+    if (key == "a") put_all({"b1", "A"});
+    if (key == "b1") transaction->erase(Table::kLive, "c");
+    return true;
+  });
+  EXPECT_EQ(seen, "abb1de") << "what is written ahead is seen, what lies behind is not";
+  EXPECT_EQ(keys_of(*transaction), "A");
+}
+
+TEST_F(TransactionTest, AScanStopsWhenTheVisitorSaysSo) {
+  put_all({"a", "c"});
+  ASSERT_TRUE(transaction->commit());
+  put_all({"b"});
+  std::string seen;
+  transaction->scan(Table::kLive, "", [&](std::string_view key, std::string_view) {
+    seen += key;
+    return key != "b";
+  });
+  EXPECT_EQ(seen, "ab");
+}
+
+TEST_F(TransactionTest, AWriteSetReplaysElsewhere) {
+  put_all({"a", "b"});
+  ASSERT_TRUE(transaction->commit());
+  transaction->put(Table::kLive, "a", "2");
+  transaction->erase(Table::kLive, "b");
+  transaction->put(Table::kMeta, "c", "3");
+  const WriteSet writes = transaction->write_set();
+  EXPECT_THAT(writes, ElementsAre(testing::Pair("la", std::optional<std::string>("2")),
+                                  testing::Pair("lb", std::nullopt),
+                                  testing::Pair("mc", std::optional<std::string>("3"))));
+  transaction->drop();
+
+  transaction->replay(writes);
+  ASSERT_TRUE(transaction->commit());
+  EXPECT_THAT(rows_of(*transaction, Table::kLive), ElementsAre(testing::Pair("a", "2")));
+  EXPECT_EQ(transaction->get(Table::kMeta, "c"), "3");
+}
+
+TEST_F(TransactionTest, ASnapshotStaysAtItsCommit) {
+  put_all({"a"});
+  ASSERT_TRUE(transaction->commit());
+  const auto before = Snapshot::take(*environment);
+  ASSERT_TRUE(before);
+  put_all({"b"});
+  const auto uncommitted = Snapshot::take(*environment);
+  ASSERT_TRUE(uncommitted);
+  ASSERT_TRUE(transaction->commit());
+  const auto after = Snapshot::take(*environment);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(keys_of(*before), "a");
+  EXPECT_EQ(keys_of(*uncommitted), "a");
+  EXPECT_EQ(keys_of(*after), "a b");
+  EXPECT_EQ(before->get(Table::kLive, "b"), std::nullopt);
+  EXPECT_EQ(after->get(Table::kLive, "b"), "b");
+}
+
+TEST_F(TransactionTest, TooManySnapshotsAreAnErrorAndNotTheEnd) {
+  std::vector<Snapshot> snapshots;
+  Result<Snapshot> taken = Snapshot::take(*environment);
+  for (; taken && snapshots.size() < 10'000; taken = Snapshot::take(*environment)) {
+    snapshots.push_back(std::move(*taken));
+  }
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, "store.readers");
+  EXPECT_GE(snapshots.size(), 500U);
+  EXPECT_EQ(transaction->get(Table::kLive, "a"), std::nullopt);
+  ASSERT_FALSE(transaction->status());
+  EXPECT_EQ(transaction->status().error().code, "store.readers");
+
+  snapshots.clear();
+  EXPECT_FALSE(transaction->commit()) << "this batch could not read";
+  put_all({"a"});
+  EXPECT_TRUE(transaction->commit());
+}
+
+TEST_F(TransactionTest, SnapshotsAreReadWhileBatchesAreCommitted) {
+  // Each batch moves the two rows together; no reader may see them apart.
+  const auto move_to = [&](int i) {
+    transaction->put(Table::kLive, "x", std::to_string(i));
+    transaction->put(Table::kEnded, "y", std::to_string(i));
+    return transaction->commit();
+  };
+  ASSERT_TRUE(move_to(0));
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> readers;
+  std::vector<int> torn(2);
+  std::vector<int> reads(2);
+  for (size_t reader = 0; reader < 2; ++reader) {
+    readers.emplace_back([&, reader] {
+      do {
+        const auto snapshot = Snapshot::take(*environment);
+        if (!snapshot || snapshot->get(Table::kLive, "x") != snapshot->get(Table::kEnded, "y")) {
+          ++torn[reader];
+        }
+        ++reads[reader];
+      } while (!is_over);
+    });
+  }
+  bool all_committed = true;
+  for (int i = 1; i <= 200; ++i) all_committed = move_to(i).has_value() && all_committed;
+  is_over = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_TRUE(all_committed);
+  EXPECT_THAT(torn, ElementsAre(0, 0));
+  EXPECT_THAT(reads, testing::Each(testing::Gt(0)));
+}
+
+// Pages that a batch frees are used again by later ones: nothing that reads between batches may
+// hold an old version, or the file grows with every change.
+TEST_F(TransactionTest, AFileThatChangesButDoesNotGrowStaysSmall) {
+  const std::filesystem::path file = folder.path() / "data.mdb";
+  uintmax_t early = 0;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(transaction->get(Table::kLive, "none"), std::nullopt);
+    transaction->put(Table::kLive, "row", std::string(50'000, static_cast<char>('a' + i % 26)));
+    ASSERT_TRUE(transaction->commit());
+    if (i == 30) early = std::filesystem::file_size(file);
+  }
+  EXPECT_EQ(std::filesystem::file_size(file), early);
+}
+
+// The whole of it against a std::map: random batches over all shapes of rows, random ends.
+TEST_F(TransactionTest, MeansWhatAMapMeans) {
+  constexpr uint64_t kSeed = 77;
+  std::mt19937_64 random(kSeed);
+  std::map<std::string, std::string> committed;
+  std::map<std::string, std::string> expected;
+  const auto random_key = [&] {
+    std::string key(1 + random() % 3, '\0');
+    for (char& byte : key)
+      byte =
+          "\x00\x01"
+          "abc\xfe\xff"[random() % 7];
+    if (random() % 8 == 0) key += std::string(random() % 400, 'k');
+    return key;
+  };
+  for (int batch = 0; batch < 400; ++batch) {
+    SCOPED_TRACE(fmt::format("batch {} of seed {}", batch, kSeed));
+    const size_t writes = random() % 60;
+    for (size_t i = 0; i < writes; ++i) {
+      const std::string key = random_key();
+      if (random() % 3 == 0) {
+        transaction->erase(Table::kLive, key);
+        expected.erase(key);
+      } else {
+        const size_t size = random() % 20 == 0 ? random() % 20'000 : random() % 200;
+        transaction->put(Table::kLive, key, std::string(size, static_cast<char>(random())));
+        expected[key] = std::string(*transaction->get(Table::kLive, key));
+      }
+    }
+    const std::string prefix = random() % 2 == 0 ? "" : random_key().substr(0, 1);
+    const std::string from = random() % 2 == 0 ? "" : random_key();
+    Rows forward;
+    Rows backward;
+    for (const auto& [key, value] : expected) {
+      if (!key.starts_with(prefix)) continue;
+      if (key >= from) forward.emplace_back(key, value);
+      if (from.empty() || key < from) backward.emplace(backward.begin(), key, value);
+    }
+    ASSERT_EQ(rows_of(*transaction, Table::kLive, prefix, from), forward);
+    ASSERT_EQ(rows_of(*transaction, Table::kLive, prefix, from, Direction::kBackward), backward);
+    const std::string key = random_key();
+    const auto found = expected.find(key);
+    ASSERT_EQ(
+        transaction->get(Table::kLive, key),
+        found == expected.end() ? std::nullopt : std::optional<std::string_view>(found->second));
+    switch (random() % 8) {
+      case 0:
+        transaction->drop();
+        expected = committed;
+        break;
+      case 1:
+        open();
+        expected = committed;
+        break;
+      default:
+        ASSERT_TRUE(transaction->commit());
+        committed = expected;
+    }
+  }
+  EXPECT_EQ(rows_of(*transaction, Table::kLive), Rows(committed.begin(), committed.end()));
+  EXPECT_GT(committed.size(), 100U);
+}
+
+using TransactionDeathTest = TransactionTest;
+
+TEST_F(TransactionDeathTest, KeysOfTheWrongSizeAreBugs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(transaction->put(Table::kLive, "", ""), "a key of 0 bytes in live");
+  EXPECT_DEATH(transaction->put(Table::kLive, std::string(512, 'k'), ""), "512 bytes in live");
+  EXPECT_DEATH(transaction->get(Table::kLive, ""), "a key of 0 bytes in live");
+}
+
+TEST_F(TransactionDeathTest, ASecondTransactionIsABug) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(Transaction second(*environment), "a second Transaction");
+}
+
+}  // namespace
+}  // namespace millrace
