@@ -1,0 +1,257 @@
+#include "orchestrator/engine/engine.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "orchestrator/engine/glob.h"
+#include "states/state.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+/// One call of step(): what it works on and what it has found so far.
+class Stepper {
+ public:
+  Stepper(const Workflow& workflow, Instance& instance, TimePoint now, const EngineLimits& limits)
+      : workflow_(workflow), instance_(instance), now_(now), limits_(limits) {}
+
+  StepResult run(const Stimulus& stimulus) {
+    if (instance_.phase != Phase::kEnded) {
+      std::visit([this](const auto& one) { apply(one); }, stimulus);
+    }
+    return std::move(result_);
+  }
+
+  /// The timeout counts from the moment when the state is scheduled, expressions included.
+  static void begin_state(Instance& instance, const StateCommon& common, TimePoint now) {
+    instance.phase = Phase::kEntering;
+    if (common.timeout) {
+      instance.timers.push_back({TimerKind::kStateTimeout, common.timeout->after(now)});
+    }
+  }
+
+ private:
+  const State& state() const { return *workflow_.states[instance_.state]; }
+
+  // What each stimulus does. One that is stale leaves the instance as it is.
+
+  void apply(const Proceed&) {
+    if (instance_.phase == Phase::kWaiting) return;
+    proceed({});
+  }
+
+  void apply(const Resumed& resumed) {
+    if (!instance_.parked || instance_.step != resumed.step) return;
+    proceed(resumed.results);
+  }
+
+  void apply(const Matched& matched) {
+    if (instance_.phase != Phase::kWaiting) return;
+    instance_.listen_from = matched.position;
+    const Event& event = *matched.event;
+    tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
+    Visit visit(instance_, now_, {});
+    settle(visit, state().take(visit, event, matched.entries));
+    proceed({});
+  }
+
+  void apply(const Fired& fired) {
+    const auto& timers = instance_.timers;
+    if (std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline}) ==
+        timers.end()) {
+      return;
+    }
+    switch (fired.kind) {
+      case TimerKind::kStateTimeout:
+        raise({"direktiv.stateTimeout",
+               fmt::format("state \"{}\" timed out at {}", state().common().id,
+                           format_rfc3339(fired.deadline))});
+        break;
+      case TimerKind::kDelay: {
+        tell(HistoryKind::kElapsed);
+        Visit visit(instance_, now_, {});
+        settle(visit, state().elapsed(visit));
+        break;
+      }
+    }
+    proceed({});
+  }
+
+  void apply(const Cancel& cancel) {
+    tell(HistoryKind::kCancelled, {{"code", cancel.error.code}, {"msg", cancel.error.message}});
+    if (!instance_.error) instance_.error = cancel.error;
+    end(InstanceStatus::kCancelled);
+  }
+
+  /// Runs through states until the instance waits, parks, ends or reaches the bound.
+  void proceed(std::span<const EvaluationResult> results) {
+    result_.changed = true;
+    uint32_t count = 0;
+    do {
+      if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
+      if (count++ >= 2 * limits_.transitions_per_step) {  // each is a way in and a way out
+        result_.unfinished = true;
+        return;
+      }
+      instance_.parked = false;
+      instance_.status = InstanceStatus::kRunning;
+      Visit visit(instance_, now_, results);
+      if (instance_.phase == Phase::kEntering) {
+        enter(visit);
+      } else {
+        leave(visit);
+      }
+      results = {};  // they were this step's
+    } while (!instance_.parked);
+  }
+
+  void enter(Visit& visit) {
+    if (const auto& log = state().common().log) {
+      auto value = visit.evaluate(*log);
+      if (!value) return settle(visit, value.error());
+      visit.tell(HistoryKind::kLog, {{"value", std::move(*value)}});
+    }
+    const LazyJson data = instance_.data;
+    const Outcome outcome = state().enter(visit);
+    if (!std::holds_alternative<Park>(outcome)) {
+      tell(HistoryKind::kEntered);
+      if (std::holds_alternative<Wait>(outcome) || visit.has_effects()) {
+        result_.history.back().data = data;
+      }
+    }
+    settle(visit, outcome);
+  }
+
+  void leave(Visit& visit) {
+    const Exit& exit = state().common().exits[instance_.exit];
+    if (exit.transform) {
+      auto data = visit.evaluate(*exit.transform);
+      if (!data) return settle(visit, data.error());
+      if (const auto raised = visit.set_data(std::move(*data))) return settle(visit, *raised);
+    }
+    settle_notes(visit);
+    go_to(exit.transition);
+  }
+
+  /// Does what a visit wants, then what its outcome says.
+  void settle(Visit& visit, const Outcome& outcome) {
+    settle_notes(visit);
+    if (const auto* out = std::get_if<Leave>(&outcome)) {
+      clear_waits();
+      instance_.phase = Phase::kLeaving;
+      instance_.exit = out->exit;
+      ++instance_.step;
+    } else if (const auto* raised = std::get_if<Raise>(&outcome)) {
+      raise(raised->error);
+    } else if (std::holds_alternative<Park>(outcome)) {
+      instance_.parked = true;
+    } else {
+      if (instance_.phase != Phase::kWaiting) ++instance_.step;
+      instance_.phase = Phase::kWaiting;
+      instance_.status = InstanceStatus::kWaiting;
+    }
+  }
+
+  void settle_notes(Visit& visit) {
+    for (Effect& effect : visit.take_effects()) result_.effects.push_back(std::move(effect));
+    for (HistoryRecord& record : visit.take_history()) {
+      record.state = state().common().id;
+      result_.history.push_back(std::move(record));
+    }
+  }
+
+  /// SEMANTICS "Errors" 1: the state's work is cancelled, `.error` is put into the data, the first
+  /// `catch` that matches decides; none: the instance fails.
+  void raise(const WorkflowError& error) {
+    clear_waits();
+    Json told = {{"code", error.code}, {"msg", error.message}};
+    tell(HistoryKind::kRaised, told);
+    if (instance_.data.value().is_object()) {
+      instance_.data.edit()["error"] = std::move(told);
+    } else {
+      instance_.data = Json{{"error", std::move(told)}, {"data", instance_.data.value()}};
+    }
+    for (const Catch& entry : state().common().catches) {
+      if (!glob_matches(entry.error, error.code)) continue;
+      tell(HistoryKind::kCaught, {{"error", entry.error}});
+      return go_to(entry.transition);
+    }
+    fail(error);
+  }
+
+  void fail(const WorkflowError& error) {
+    instance_.failed_state = state().common().id;
+    if (!instance_.error) instance_.error = error;
+    end(InstanceStatus::kFailed);
+  }
+
+  void go_to(std::optional<StateIndex> next) {
+    if (!next) {
+      return end(instance_.error ? InstanceStatus::kFailed : InstanceStatus::kComplete);
+    }
+    if (++instance_.transitions > limits_.transitions_per_instance) {
+      // Not for `catch`: what caught it would go on for ever.
+      const WorkflowError error{"millrace.limits.transitions",
+                                fmt::format("the instance made more than {} transitions",
+                                            limits_.transitions_per_instance)};
+      tell(HistoryKind::kRaised, {{"code", error.code}, {"msg", error.message}});
+      return fail(error);
+    }
+    instance_.state = *next;
+    ++instance_.step;
+    begin_state(instance_, state().common(), now_);
+  }
+
+  void end(InstanceStatus status) {
+    clear_waits();
+    instance_.phase = Phase::kEnded;
+    instance_.status = status;
+    instance_.ended_at = now_;
+    ++instance_.step;
+    tell(HistoryKind::kEnded, {{"status", to_string(status)}});
+    result_.changed = true;
+  }
+
+  void clear_waits() {
+    instance_.parked = false;
+    instance_.listeners.clear();
+    instance_.timers.clear();
+    instance_.slots.clear();
+  }
+
+  void tell(HistoryKind kind, Json detail = nullptr) {
+    result_.history.push_back(
+        {.time = now_, .kind = kind, .state = state().common().id, .detail = std::move(detail)});
+  }
+
+  const Workflow& workflow_;
+  Instance& instance_;
+  TimePoint now_;
+  const EngineLimits& limits_;
+  StepResult result_;
+};
+
+}  // namespace
+
+Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
+                       const Workflow& workflow, Json input, TimePoint now, uint64_t position) {
+  Instance instance{.id = id, .space = space, .revision = revision};
+  instance.state = workflow.start.state;
+  instance.started_at = now;
+  instance.listen_from = position;
+  instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
+  instance.input.text();  // made once, for both
+  instance.data = instance.input;
+  Stepper::begin_state(instance, workflow.states[instance.state]->common(), now);
+  return instance;
+}
+
+StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
+                TimePoint now, const EngineLimits& limits) {
+  return Stepper(workflow, instance, now, limits).run(stimulus);
+}
+
+}  // namespace millrace

@@ -1,0 +1,67 @@
+// The engine: one instance, one stimulus → the changed instance and effects. Pure: time is given,
+// nothing is read or written but the instance. What an Input (model/input.h) means for which
+// instances is found by orchestrator/runtime; this is what happens in each of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/effect.h"
+#include "model/history.h"
+#include "model/input.h"
+#include "model/instance.h"
+#include "model/workflow.h"
+
+namespace millrace {
+
+/// An event that some of the instance's listeners match.
+struct Matched {
+  const Event* event = nullptr;
+  std::vector<size_t> entries;  ///< ascending
+  uint64_t position = 0;        ///< of the event in the stream
+};
+/// A timer is due; ignored unless the instance has just this one.
+struct Fired {
+  TimerKind kind{};
+  TimePoint deadline;
+};
+/// The results of an Evaluate; ignored unless it is this step that waits for them.
+struct Resumed {
+  uint64_t step = 0;
+  std::span<const EvaluationResult> results;
+};
+/// Go on from a passing phase: a new instance, one that reached the bound on a step, or one that
+/// a restart found there.
+struct Proceed {};
+/// End it now.
+struct Cancel {
+  WorkflowError error;
+};
+
+using Stimulus = std::variant<Matched, Fired, Resumed, Proceed, Cancel>;
+
+/// ARCHITECTURE, decision 9.
+struct EngineLimits {
+  uint32_t transitions_per_step = 1'000;
+  uint32_t transitions_per_instance = 100'000;
+};
+
+struct StepResult {
+  std::vector<Effect> effects;
+  std::vector<HistoryRecord> history;
+  bool changed = false;     ///< false: the stimulus was stale and the instance is as it was
+  bool unfinished = false;  ///< the bound on one step was reached: give it Proceed again
+};
+
+/// An instance that has not yet entered its first state. `input` is an object (the data) or, for
+/// other JSON, becomes {"input": …} (SEMANTICS "States", any JSON as input).
+/// `position` is where in the stream it begins to listen.
+Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
+                       const Workflow& workflow, Json input, TimePoint now, uint64_t position);
+
+/// Steps `instance` on `workflow`, its own revision.
+StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
+                TimePoint now, const EngineLimits& limits = {});
+
+}  // namespace millrace

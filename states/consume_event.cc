@@ -1,0 +1,39 @@
+// consumeEvent (document 003, "ConsumeEventState"): waits for one event.
+#include "states/event_pattern.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+class ConsumeEvent final : public State {
+ public:
+  ConsumeEvent(StateCommon common, EventPattern pattern)
+      : State(std::move(common)), pattern_(std::move(pattern)) {}
+
+  Outcome enter(Visit& visit) const override {
+    auto filters = resolve(visit, {&pattern_, 1});
+    if (!filters) return std::move(filters).error();
+    visit.listen(0, std::move(filters->front()));
+    return Wait{};
+  }
+
+  Outcome take(Visit& visit, const Event& event, std::span<const size_t>) const override {
+    if (auto raised = visit.put(pattern_.type, captured(event, pattern_.capture))) return *raised;
+    return Leave{};
+  }
+
+ private:
+  EventPattern pattern_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  return std::make_unique<ConsumeEvent>(std::move(common), fields.required_event("event"));
+}
+
+}  // namespace
+
+const StateType kConsumeEventState{.name = "consumeEvent", .has_timeout = true, .load = load};
+
+}  // namespace millrace

@@ -1,0 +1,59 @@
+// error (document 003, "ErrorState"): fixes the error that the instance ends with and goes on; the
+// first Error state counts, later ones change nothing (SEMANTICS "Errors" 4).
+#include "states/message_format.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+class ErrorState final : public State {
+ public:
+  ErrorState(StateCommon common, std::string code, MessageFormat message,
+             std::vector<Template> args)
+      : State(std::move(common)),
+        code_(std::move(code)),
+        message_(std::move(message)),
+        args_(std::move(args)) {}
+
+  Outcome enter(Visit& visit) const override {
+    std::vector<const Template*> templates;
+    for (const Template& arg : args_) templates.push_back(&arg);
+    auto values = visit.evaluate(templates);
+    if (!values) return std::move(values).error();
+    visit.fail_at_end({code_, message_.format(*values)});
+    return Leave{};
+  }
+
+ private:
+  std::string code_;
+  MessageFormat message_;
+  std::vector<Template> args_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::string code = fields.plain().required_identifier("error");
+  const std::string text = fields.plain().required_string("message");
+  std::vector<Template> args = fields.commands("args");
+
+  Result<MessageFormat> message = MessageFormat::parse(text);
+  if (!message) {
+    fields.plain().report("message", message.error().code, message.error().message);
+    message = MessageFormat{};
+  } else if (message->conversions() != args.size()) {
+    fields.plain().report(
+        "message", "definition.message_args",
+        fmt::format("the message has {} conversions and there are {} args; write one arg "
+                    "for each (%% is a percent sign)",
+                    message->conversions(), args.size()));
+  }
+  return std::make_unique<ErrorState>(std::move(common), std::move(code), std::move(*message),
+                                      std::move(args));
+}
+
+}  // namespace
+
+const StateType kErrorState{.name = "error", .load = load};
+
+}  // namespace millrace

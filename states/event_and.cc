@@ -1,0 +1,62 @@
+// eventAnd (document 003, "EventAndState"): waits until every one of its events has come. One event
+// fills one entry at most; a timeout keeps none of them (SEMANTICS "eventsAnd … eventAnd" 1, 3).
+#include <map>
+
+#include "states/event_pattern.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+class EventAnd final : public State {
+ public:
+  EventAnd(StateCommon common, std::vector<EventPattern> patterns)
+      : State(std::move(common)), patterns_(std::move(patterns)) {}
+
+  Outcome enter(Visit& visit) const override {
+    auto filters = resolve(visit, patterns_);
+    if (!filters) return std::move(filters).error();
+    visit.slots().assign(patterns_.size(), std::nullopt);
+    for (size_t i = 0; i < filters->size(); ++i) visit.listen(i, std::move((*filters)[i]));
+    return Wait{};
+  }
+
+  Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const override {
+    // An entry that is filled listens no more, so those that matched are all empty: the first.
+    const size_t entry = entries.front();
+    auto& slots = visit.slots();
+    slots[entry] = captured(event, patterns_[entry].capture);
+    visit.stop_listening(entry);
+    if (std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return !slot; })) {
+      return Wait{};
+    }
+
+    std::map<std::string, std::vector<Json>> by_type;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      by_type[patterns_[i].type].push_back(slots[i]->value());
+    }
+    for (auto& [type, values] : by_type) {
+      Json value = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
+      if (auto raised = visit.put(type, std::move(value))) return *raised;
+    }
+    return Leave{};
+  }
+
+ private:
+  std::vector<EventPattern> patterns_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::vector<EventPattern> patterns;
+  fields.required_list("events",
+                       [&](StateFields& entry) { patterns.push_back(entry.event_of_entry()); });
+  return std::make_unique<EventAnd>(std::move(common), std::move(patterns));
+}
+
+}  // namespace
+
+const StateType kEventAndState{.name = "eventAnd", .has_timeout = true, .load = load};
+
+}  // namespace millrace

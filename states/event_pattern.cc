@@ -1,0 +1,76 @@
+#include "states/event_pattern.h"
+
+#include <fmt/format.h>
+
+#include "cloudevents/json_format.h"
+#include "matchers/pattern.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kEventJq = "direktiv.event.jq";
+
+/// The one text of a JSON value that an attribute is compared with: strings as they are, anything
+/// else compact, which for booleans and integers is the canonical form of the specification.
+std::string canonical(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : dump_json(value);
+}
+
+/// The predicate of one attribute; takes its programs' results off the front of `results`.
+Predicate resolve(const EventPattern::Attribute& attribute, std::span<const Json>& results) {
+  const Template& value = attribute.value;
+  const auto mine = results.first(value.programs().size());
+  results = results.subspan(mine.size());
+  if (value.whole() != nullptr) {
+    return {attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
+  }
+  if (value.is_constant()) {
+    const Json constant = value.assemble({});
+    return {attribute.name,
+            constant.is_string() ? Predicate::Kind::kPattern : Predicate::Kind::kEquals,
+            canonical(constant)};
+  }
+  std::string pattern;
+  for (const Template::Part& part : value.parts()) {
+    pattern += part.program ? quote_pattern(canonical(mine[*part.program])) : part.literal;
+  }
+  return {attribute.name, Predicate::Kind::kPattern, std::move(pattern)};
+}
+
+}  // namespace
+
+Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns) {
+  std::vector<const Program*> programs;
+  for (const EventPattern& pattern : patterns) {
+    for (const EventPattern::Attribute& attribute : pattern.attributes) {
+      for (const Program& program : attribute.value.programs()) programs.push_back(&program);
+    }
+  }
+  auto results = visit.run(programs);
+  if (!results) {
+    if (auto* raise = std::get_if<Raise>(&results.error())) raise->error.code = kEventJq;
+    return tl::unexpected(std::move(results).error());
+  }
+
+  std::span<const Json> rest = *results;
+  std::vector<EventFilter> filters;
+  for (const EventPattern& pattern : patterns) {
+    EventFilter& filter = filters.emplace_back(EventFilter{.type = pattern.type});
+    for (const EventPattern::Attribute& attribute : pattern.attributes) {
+      const Predicate& predicate = filter.predicates.emplace_back(resolve(attribute, rest));
+      if (predicate.kind != Predicate::Kind::kPattern) continue;
+      // Found right at load, but what jq puts in may still break it ("[jq(.from)-jq(.to)]").
+      if (const auto compiled = Pattern::compile(predicate.text); !compiled) {
+        return tl::unexpected(Outcome(Raise{
+            {kEventJq, fmt::format("context.{}: {}", attribute.name, compiled.error().message)}}));
+      }
+    }
+  }
+  return filters;
+}
+
+Json captured(const Event& event, bool capture) {
+  return capture ? event_to_json(event) : payload(event);
+}
+
+}  // namespace millrace

@@ -1,0 +1,49 @@
+// eventXor (document 003, "EventXorState"): waits for any one of several events; the entry that
+// matched decides transform and transition.
+#include "states/event_pattern.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+class EventXor final : public State {
+ public:
+  /// `common.exits` has one for each pattern.
+  EventXor(StateCommon common, std::vector<EventPattern> patterns)
+      : State(std::move(common)), patterns_(std::move(patterns)) {}
+
+  Outcome enter(Visit& visit) const override {
+    auto filters = resolve(visit, patterns_);
+    if (!filters) return std::move(filters).error();
+    for (size_t i = 0; i < filters->size(); ++i) visit.listen(i, std::move((*filters)[i]));
+    return Wait{};
+  }
+
+  Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const override {
+    const size_t entry = entries.front();
+    const EventPattern& pattern = patterns_[entry];
+    if (auto raised = visit.put(pattern.type, captured(event, pattern.capture))) return *raised;
+    return Leave{.exit = entry};
+  }
+
+ private:
+  std::vector<EventPattern> patterns_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::vector<EventPattern> patterns;
+  fields.required_list("events", [&](StateFields& entry) {
+    patterns.push_back(entry.event_of_entry());
+    common.exits.push_back(entry.exit("transform", "transition"));
+  });
+  return std::make_unique<EventXor>(std::move(common), std::move(patterns));
+}
+
+}  // namespace
+
+const StateType kEventXorState{
+    .name = "eventXor", .has_timeout = true, .has_own_exits = true, .load = load};
+
+}  // namespace millrace

@@ -1,0 +1,133 @@
+// generateEvent (document 003, "GenerateEventState"): sends a CloudEvent, at once or after `delay`;
+// the instance does not wait for it.
+#include <limits>
+
+#include "base/bytes.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/headers.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+/// What a generated event is made from.
+struct EventTemplate {
+  Template type;
+  Template source;
+  std::optional<Template> data;  ///< none: the whole data
+  std::optional<std::string> content_type;
+  std::vector<std::pair<std::string, Template>> context;  ///< lower-case names
+};
+
+/// The text of a value in an attribute that is text.
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : dump_json(value);
+}
+
+AttributeValue attribute_value(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) {
+    const auto number = value.get<int64_t>();
+    if (number >= std::numeric_limits<int32_t>::min() &&
+        number <= std::numeric_limits<int32_t>::max()) {
+      return static_cast<int32_t>(number);
+    }
+  }
+  return text_of(value);
+}
+
+/// Payload and content type of the event: a string under a type that is not JSON is Base64 of the
+/// bytes, or the text as it is; what is no string goes as JSON whatever the type says.
+void set_payload(Event& event, const Json& value, const std::optional<std::string>& content_type) {
+  if (is_json_content_type(content_type) || !value.is_string()) {
+    event.datacontenttype = is_json_content_type(content_type)
+                                ? content_type.value_or("application/json")
+                                : "application/json";
+    event.data = dump_json(value);
+    return;
+  }
+  const auto& text = value.get_ref<const std::string&>();
+  event.datacontenttype = content_type;
+  event.data = base64_decode(text).value_or(text);
+}
+
+class GenerateEvent final : public State {
+ public:
+  GenerateEvent(StateCommon common, EventTemplate event, std::optional<Span> delay)
+      : State(std::move(common)), event_(std::move(event)), delay_(std::move(delay)) {}
+
+  Outcome enter(Visit& visit) const override {
+    std::vector<const Template*> templates{&event_.type, &event_.source};
+    for (const auto& [name, value] : event_.context) templates.push_back(&value);
+    if (event_.data) templates.push_back(&*event_.data);
+    auto values = visit.evaluate(templates);
+    if (!values) return std::move(values).error();
+
+    Event event{.source = text_of((*values)[1]), .type = text_of((*values)[0])};
+    for (size_t i = 0; i < event_.context.size(); ++i) {
+      const Json& value = (*values)[2 + i];
+      if (value.is_null()) continue;  // as in the JSON format: null is no attribute
+      const std::string& name = event_.context[i].first;
+      if (name == "subject") {
+        event.subject = text_of(value);
+      } else if (name == "dataschema") {
+        event.dataschema = text_of(value);
+      } else {
+        event.extensions[name] = attribute_value(value);
+      }
+    }
+    set_payload(event, event_.data ? values->back() : visit.data(), event_.content_type);
+
+    std::optional<TimePoint> at;
+    if (delay_ && !delay_->is_zero()) at = delay_->after(visit.now());
+    if (auto raised = visit.publish(std::move(event), at)) return *raised;
+    return Leave{};
+  }
+
+ private:
+  EventTemplate event_;
+  std::optional<Span> delay_;
+};
+
+/// Attributes that `context` may not name, and what to write instead.
+bool is_set_elsewhere(const std::string& name) {
+  return name == "id" || name == "source" || name == "type" || name == "specversion" ||
+         name == "time" || name == "datacontenttype" || name == "data";
+}
+
+void load_context(StateFields& fields, EventTemplate& event) {
+  fields.texts("context", [&](const Member& member, const std::string& path, Template value) {
+    std::string name = to_lower(member.key);
+    if (!is_attribute_name(name)) {
+      fields.plain().findings().error("definition.attribute_name", path, member.at,
+                                      "a context attribute's name is letters and digits only");
+    } else if (is_set_elsewhere(name)) {
+      fields.plain().findings().error(
+          "definition.attribute_name", path, member.at,
+          "this is not set by context: type, source and datacontenttype have keys of their own, "
+          "the rest is set when the event is made");
+    }
+    event.context.emplace_back(std::move(name), std::move(value));
+  });
+}
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  EventTemplate event;
+  fields.required_object("event", [&](StateFields& definition) {
+    event.type = definition.required_text("type");
+    event.source = definition.required_text("source");
+    event.data = definition.command("data");
+    event.content_type = definition.plain().string("datacontenttype");
+    load_context(definition, event);
+  });
+  return std::make_unique<GenerateEvent>(std::move(common), std::move(event),
+                                         fields.plain().duration("delay", {.zero = true}));
+}
+
+}  // namespace
+
+const StateType kGenerateEventState{.name = "generateEvent", .load = load};
+
+}  // namespace millrace

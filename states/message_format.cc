@@ -1,0 +1,157 @@
+#include "states/message_format.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kVerbs = "svdifgxqt";
+
+/// How many code points the text has: what a width counts.
+size_t length_of(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+/// The first `count` code points.
+std::string head_of(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if ((text[end] & 0xc0) != 0x80 && count-- == 0) break;
+  }
+  return std::string(text.substr(0, end));
+}
+
+bool is_whole(const Json& value) {
+  if (value.is_number_integer()) return true;
+  if (!value.is_number_float()) return false;
+  const auto number = value.get<double>();
+  return std::trunc(number) == number && std::abs(number) < 9.2e18;
+}
+
+/// A number by the C library's printf; `length` is its length modifier.
+template <class T>
+std::string print_number(const std::string& flags, int width, int precision, const char* length,
+                         char verb, T number) {
+  const std::string format = fmt::format(
+      "%{}*{}{}{}", flags, precision < 0 ? "" : fmt::format(".{}", precision), length, verb);
+  std::array<char, 512> buffer;
+  const int size = std::snprintf(buffer.data(), buffer.size(), format.c_str(), width, number);
+  CHECK(size >= 0);
+  return {buffer.data(), std::min(static_cast<size_t>(size), buffer.size() - 1)};
+}
+
+}  // namespace
+
+Result<MessageFormat> MessageFormat::parse(std::string_view text) {
+  MessageFormat result;
+  std::string literal;
+  size_t at = 0;
+  const auto number = [&]() -> int {  // up to two digits; more is too wide
+    int value = 0;
+    size_t digits = 0;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, ++digits) {
+      value = digits < 2 ? value * 10 + (text[at] - '0') : 100;
+    }
+    return value;
+  };
+  while (at < text.size()) {
+    const char c = text[at++];
+    if (c != '%') {
+      literal.push_back(c);
+      continue;
+    }
+    const size_t begin = at - 1;
+    if (at < text.size() && text[at] == '%') {
+      literal.push_back('%');
+      ++at;
+      continue;
+    }
+    Conversion conversion;
+    while (at < text.size() && std::string_view("-+0# ").find(text[at]) != std::string_view::npos) {
+      if (conversion.flags.find(text[at]) == std::string::npos) conversion.flags += text[at];
+      ++at;
+    }
+    conversion.width = number();
+    if (at < text.size() && text[at] == '.') {
+      ++at;
+      conversion.precision = number();
+    }
+    if (at >= text.size() || kVerbs.find(text[at]) == std::string_view::npos ||
+        conversion.width > 99 || conversion.precision > 99) {
+      return fail(
+          "definition.message_format",
+          fmt::format("\"{}\" at character {} is no conversion; there are %s %v %d %i %f %g "
+                      "%x %q %t, with a width and a precision of up to 99, and %% for a "
+                      "percent sign",
+                      text.substr(begin, at - begin + 1), begin + 1));
+    }
+    conversion.verb = text[at++];
+    if (!literal.empty()) result.pieces_.emplace_back(std::move(literal));
+    literal.clear();
+    result.pieces_.emplace_back(std::move(conversion));
+  }
+  if (!literal.empty()) result.pieces_.emplace_back(std::move(literal));
+  return result;
+}
+
+size_t MessageFormat::conversions() const {
+  return static_cast<size_t>(std::count_if(pieces_.begin(), pieces_.end(), [](const auto& piece) {
+    return std::holds_alternative<Conversion>(piece);
+  }));
+}
+
+std::string MessageFormat::convert(const Conversion& conversion, const Json& value) {
+  const auto& [verb, flags, width, precision] = conversion;
+  if ((verb == 'd' || verb == 'i') && is_whole(value)) {
+    if (value.is_number_unsigned()) {
+      return print_number(flags, width, precision, "ll", 'u', value.get<unsigned long long>());
+    }
+    return print_number(flags, width, precision, "ll", 'd', value.get<long long>());
+  }
+  if (verb == 'x' && value.is_number_integer()) {
+    return print_number(flags, width, precision, "ll", 'x', value.get<unsigned long long>());
+  }
+  if ((verb == 'f' || verb == 'g') && value.is_number()) {
+    return print_number(flags, width, precision, "", verb, value.get<double>());
+  }
+
+  std::string text;
+  if (verb == 'q') {
+    text = value.is_string() ? dump_json(value) : dump_json(Json(dump_json(value)));
+  } else if (verb == 'x' && value.is_string()) {
+    for (const unsigned char byte : value.get_ref<const std::string&>()) {
+      text += fmt::format("{:02x}", byte);
+    }
+  } else {
+    text = value.is_string() ? value.get<std::string>() : dump_json(value);
+  }
+  if (precision >= 0 && (verb == 's' || verb == 'v')) {
+    text = head_of(text, static_cast<size_t>(precision));
+  }
+  const size_t length = length_of(text);
+  const size_t padding = std::max(length, static_cast<size_t>(width)) - length;
+  const bool left = flags.find('-') != std::string::npos;
+  return left ? text + std::string(padding, ' ') : std::string(padding, ' ') + text;
+}
+
+std::string MessageFormat::format(std::span<const Json> args) const {
+  CHECK(args.size() == conversions());
+  std::string message;
+  for (const auto& piece : pieces_) {
+    if (const auto* literal = std::get_if<std::string>(&piece)) {
+      message += *literal;
+    } else {
+      message += convert(std::get<Conversion>(piece), args.front());
+      args = args.subspan(1);
+    }
+  }
+  return message;
+}
+
+}  // namespace millrace

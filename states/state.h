@@ -1,0 +1,79 @@
+// State: the contract of every state type. A type is one file in this folder: its fields, its
+// checks and its behaviour; registry.cc lists them. Behaviour is pure: what a state needs comes in
+// through its Visit (visit.h), what it wants goes out through it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/event.h"
+#include "model/instance.h"
+#include "model/workflow.h"
+
+namespace millrace {
+
+class Visit;
+class StateFields;
+
+/// Out by that way: its transform, then its transition.
+struct Leave {
+  size_t exit = 0;
+};
+/// Stay, until one of the listeners or timers that the visit was given brings something.
+struct Wait {};
+/// An error of the workflow, for `catch`.
+struct Raise {
+  WorkflowError error;
+};
+/// An evaluation is under way; the same call is made again once its result is there.
+struct Park {};
+
+using Outcome = std::variant<Leave, Wait, Raise, Park>;
+
+class State {
+ public:
+  explicit State(StateCommon common) : common_(std::move(common)) {}
+  virtual ~State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const StateCommon& common() const { return common_; }
+
+  /// The instance comes in. After a Park it is called again from its beginning: it evaluates
+  /// first, and acts (listens, publishes, changes data) only when all its values are there.
+  virtual Outcome enter(Visit& visit) const = 0;
+
+  /// An event that `entries` (ascending, at least one) of the visit's listeners match.
+  virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
+
+  /// The delay that the visit armed is over.
+  virtual Outcome elapsed(Visit& visit) const;
+
+ private:
+  StateCommon common_;
+};
+
+/// What the loader knows of a type: how it is called in a definition and how its fields are read.
+struct StateType {
+  std::string_view name;
+
+  /// Which of the fields that several types share stand on this one (SEMANTICS "Loading" 6).
+  bool has_timeout = false;
+  bool has_own_exits = false;  ///< its entries carry transform and transition, the state does not
+
+  /// Reads the type's own fields. Findings go where `fields` reports them; the state that is
+  /// returned then is never used.
+  std::unique_ptr<const State> (*load)(StateFields& fields, StateCommon common);
+};
+
+/// The type of that name (spellings of SEMANTICS "Loading" 5 included), or null.
+const StateType* find_state_type(std::string_view name);
+
+/// All types, for "did you mean".
+std::span<const StateType* const> state_types();
+
+}  // namespace millrace

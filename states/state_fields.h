@@ -1,0 +1,96 @@
+// StateFields: how a state type reads its fields: Fields (model/fields.h) and what a workflow adds
+// to them: jq templates, transitions to other states, event patterns. Mistakes become findings and
+// the reader goes on with an empty value; a definition with findings is never used.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expressions/template.h"
+#include "matchers/event_filter.h"
+#include "model/document.h"
+#include "model/fields.h"
+#include "model/findings.h"
+#include "model/workflow.h"
+#include "policies/duration.h"
+#include "states/event_pattern.h"
+
+namespace millrace {
+
+/// A jq program that the fast lane does not take, and where it stands: for the workers to check.
+struct PlacedProgram {
+  std::string text;
+  std::string path;
+  Position at;
+};
+
+/// What all of one definition shares while it is loaded.
+struct LoadContext {
+  Findings& findings;
+  std::map<std::string, StateIndex, std::less<>> states;  ///< by id
+  std::vector<PlacedProgram> programs;
+};
+
+class StateFields {
+ public:
+  StateFields(Fields& fields, LoadContext& context) : fields_(fields), context_(context) {}
+
+  Fields& plain() { return fields_; }
+
+  // jq. null and "" are as if the key were absent.
+
+  /// `transform`, `condition` and their like: a bare string is itself a program.
+  std::optional<Template> query(std::string_view key);
+  Template required_query(std::string_view key);
+  /// The other fields that the language calls a jq command: a bare string is a literal, `"."` the
+  /// whole data.
+  std::optional<Template> command(std::string_view key);
+  /// Text that may contain `jq(…)`.
+  Template required_text(std::string_view key);
+  /// A list in which each item must be jq (`args`).
+  std::vector<Template> commands(std::string_view key);
+  /// A mapping with keys of the author's choice and templates as values.
+  void texts(
+      std::string_view key,
+      const std::function<void(const Member& member, const std::string& path, Template)>& read);
+
+  // The way on.
+
+  std::optional<StateIndex> transition(std::string_view key);
+  Exit exit(std::string_view transform_key, std::string_view transition_key);
+
+  // Events.
+
+  /// `event: {type, context}`.
+  EventPattern required_event(std::string_view key);
+  /// An item of `events`, flat or with an `event` in it (SEMANTICS "Loading" 5).
+  EventPattern event_of_entry();
+  /// The same for a start, where no jq may stand.
+  StartEvent required_start_event(std::string_view key);
+  StartEvent start_event_of_entry();
+
+  // Nested.
+
+  void required_object(std::string_view key, const std::function<void(StateFields&)>& read);
+  /// A list of mappings, at least one.
+  void required_list(std::string_view key, const std::function<void(StateFields&)>& read);
+
+  /// A time longer than zero.
+  Span required_duration(std::string_view key);
+
+ private:
+  std::optional<Template> read(const Node& node, std::string path,
+                               Result<Template> (*reader)(const Json& value));
+  std::optional<Template> read(std::string_view key, Result<Template> (*reader)(const Json& value));
+  EventPattern event_pattern();
+  EventPattern::Attribute context_attribute(const Member& member, const std::string& path);
+
+  Fields& fields_;
+  LoadContext& context_;
+};
+
+}  // namespace millrace

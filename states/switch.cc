@@ -1,0 +1,39 @@
+// switch (document 003, "SwitchState"): the first condition that is true decides the way out.
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+class Switch final : public State {
+ public:
+  /// `common.exits` has one for each condition, and behind them the default.
+  Switch(StateCommon common, std::vector<Template> conditions)
+      : State(std::move(common)), conditions_(std::move(conditions)) {}
+
+  Outcome enter(Visit& visit) const override {
+    const auto found = visit.first_true(conditions_);
+    if (!found) return found.error();
+    return Leave{.exit = found->value_or(conditions_.size())};
+  }
+
+ private:
+  std::vector<Template> conditions_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::vector<Template> conditions;
+  fields.required_list("conditions", [&](StateFields& entry) {
+    conditions.push_back(entry.required_query("condition"));
+    common.exits.push_back(entry.exit("transform", "transition"));
+  });
+  common.exits.push_back(fields.exit("defaultTransform", "defaultTransition"));
+  return std::make_unique<Switch>(std::move(common), std::move(conditions));
+}
+
+}  // namespace
+
+const StateType kSwitchState{.name = "switch", .has_own_exits = true, .load = load};
+
+}  // namespace millrace

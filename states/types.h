@@ -1,0 +1,18 @@
+// Every state type, each in the file of its name. A type that joins adds a line here and one in
+// registry.cc.
+#pragma once
+
+#include "states/state.h"
+
+namespace millrace {
+
+extern const StateType kConsumeEventState;
+extern const StateType kDelayState;
+extern const StateType kErrorState;
+extern const StateType kEventAndState;
+extern const StateType kEventXorState;
+extern const StateType kGenerateEventState;
+extern const StateType kNoopState;
+extern const StateType kSwitchState;
+
+}  // namespace millrace

@@ -1,0 +1,192 @@
+#include "states/visit.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_format.h"
+
+namespace millrace {
+namespace {
+
+/// What fits into one message of a broker with the default max_payload of 1 MiB, with room for
+/// headers (ARCHITECTURE, decision 10).
+constexpr size_t kMaxGeneratedEventBytes = (1024 - 16) * 1024;
+
+/// A JSON text grows at most sixfold when its characters are escaped, bytes less in Base64.
+constexpr size_t kWorstGrowth = 6;
+
+Outcome raise(const EvaluationError& error) { return Raise{{error.code, error.message}}; }
+
+bool is_too_large(const Event& event) {
+  const size_t size = event.source.size() + event.type.size() + event.data.value_or("").size();
+  if (size * kWorstGrowth < kMaxGeneratedEventBytes) return false;
+  return encode_json_event(event).size() > kMaxGeneratedEventBytes;
+}
+
+}  // namespace
+
+Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results)
+    : instance_(instance), now_(now), results_(results) {}
+
+Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
+  CHECK(!acted_, "a state acts only when it has all its values");
+  if (results_used_ < results_.size()) return &results_[results_used_++];
+  evaluation.now = now_;
+  effects_.emplace_back(Evaluate{.space = instance_.space,
+                                 .instance = instance_.id,
+                                 .step = instance_.step,
+                                 .before = {results_.begin(), results_.end()},
+                                 .evaluation = std::move(evaluation)});
+  return tl::unexpected(Outcome(Park{}));
+}
+
+Evaluated<std::vector<Json>> Visit::run(std::span<const Program* const> programs) {
+  Evaluation slow;
+  for (const Program* program : programs) {
+    if (program->fast == nullptr) {
+      slow.queries.push_back({.program = program->text, .input = instance_.data.shared_text()});
+    }
+  }
+  const EvaluationResult none;
+  const EvaluationResult* slow_results = &none;
+  if (!slow.queries.empty()) {
+    auto asked = ask(std::move(slow));
+    if (!asked) return tl::unexpected(std::move(asked).error());
+    slow_results = *asked;
+  }
+
+  std::vector<Json> values;
+  values.reserve(programs.size());
+  size_t next_slow = 0;
+  for (const Program* program : programs) {
+    auto value = program->fast ? program->fast->run(data()) : (*slow_results)[next_slow++];
+    if (!value) return tl::unexpected(raise(value.error()));
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Template* const> templates) {
+  std::vector<const Program*> programs;
+  for (const Template* one : templates) {
+    for (const Program& program : one->programs()) programs.push_back(&program);
+  }
+  auto results = run(programs);
+  if (!results) return tl::unexpected(std::move(results).error());
+
+  std::span<const Json> rest = *results;
+  std::vector<Json> values;
+  values.reserve(templates.size());
+  for (const Template* one : templates) {
+    values.push_back(one->assemble(rest.first(one->programs().size())));
+    rest = rest.subspan(one->programs().size());
+  }
+  return values;
+}
+
+Evaluated<Json> Visit::evaluate(const Template& one) {
+  const Template* const only = &one;
+  auto values = evaluate({&only, 1});
+  if (!values) return tl::unexpected(std::move(values).error());
+  return std::move(values->front());
+}
+
+Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> conditions) {
+  size_t i = 0;
+  while (i < conditions.size()) {
+    const Program* const whole = conditions[i].whole();
+    if (whole == nullptr || whole->fast != nullptr) {
+      auto value = evaluate(conditions[i]);
+      if (!value) return tl::unexpected(std::move(value).error());
+      if (is_true(*value)) return i;
+      ++i;
+      continue;
+    }
+    // One round trip for this condition and those behind it; the worker stops at the first true.
+    Evaluation evaluation{.stop_at_true = true};
+    for (size_t j = i; j < conditions.size() && conditions[j].whole() != nullptr; ++j) {
+      evaluation.queries.push_back({.program = conditions[j].whole()->text,
+                                    .input = instance_.data.shared_text(),
+                                    .mode = Query::Mode::kCondition});
+    }
+    const size_t asked_for = evaluation.queries.size();
+    auto results = ask(std::move(evaluation));
+    if (!results) return tl::unexpected(std::move(results).error());
+    for (size_t j = 0; j < (*results)->size(); ++j) {
+      const QueryResult& result = (**results)[j];
+      if (!result) return tl::unexpected(raise(result.error()));
+      if (is_true(*result)) return i + j;
+    }
+    i += asked_for;
+  }
+  return std::nullopt;
+}
+
+std::optional<Raise> Visit::set_data(Json data) {
+  acted_ = true;
+  if (nests_deeper(data, kMaxJsonDepth)) {
+    return Raise{{"millrace.limits.data",
+                  fmt::format("the data would nest deeper than {}", kMaxJsonDepth)}};
+  }
+  instance_.data = LazyJson(std::move(data));
+  return std::nullopt;
+}
+
+std::optional<Raise> Visit::put(const std::string& key, Json value) {
+  acted_ = true;
+  if (!data().is_object()) {
+    return Raise{{"direktiv.jq.notObject",
+                  fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
+                              data().type_name())}};
+  }
+  instance_.data.edit()[key] = std::move(value);
+  return std::nullopt;
+}
+
+void Visit::listen(size_t entry, EventFilter filter) {
+  acted_ = true;
+  instance_.listeners.push_back(
+      {.entry = static_cast<uint32_t>(entry), .filter = std::move(filter)});
+}
+
+void Visit::stop_listening(size_t entry) {
+  std::erase_if(instance_.listeners, [&](const Listener& one) { return one.entry == entry; });
+}
+
+void Visit::wait_until(TimePoint deadline) {
+  acted_ = true;
+  instance_.timers.push_back({.kind = TimerKind::kDelay, .deadline = deadline});
+}
+
+std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
+  acted_ = true;
+  event.id = fmt::format("{}-{}-{}", to_string(instance_.id), instance_.step, published_++);
+  event.time = format_rfc3339(now_);
+  if (const Status valid = check_event(event); !valid) {
+    return Raise{{"millrace.event.invalid", valid.error().message}};
+  }
+  if (is_too_large(event)) {
+    return Raise{{"millrace.event.tooLarge",
+                  fmt::format("the event is larger than the {} bytes that can be sent",
+                              kMaxGeneratedEventBytes)}};
+  }
+  Json detail = {{"type", event.type}, {"id", event.id}};
+  if (at) detail["at"] = format_rfc3339(*at);
+  tell(HistoryKind::kPublished, std::move(detail));
+  effects_.emplace_back(Publish{.space = instance_.space, .event = std::move(event), .at = at});
+  return std::nullopt;
+}
+
+void Visit::fail_at_end(WorkflowError error) {
+  acted_ = true;
+  if (instance_.error) return;
+  tell(HistoryKind::kFixed, {{"code", error.code}, {"msg", error.message}});
+  instance_.error = std::move(error);
+}
+
+void Visit::tell(HistoryKind kind, Json detail) {
+  history_.push_back({.time = now_, .kind = kind, .detail = std::move(detail)});
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// Visit: one instance in one state, as the state sees it. It holds the data, gives the time,
+// evaluates expressions and notes what the state wants done; the engine reads the notes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "base/event.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "expressions/evaluation.h"
+#include "expressions/template.h"
+#include "model/effect.h"
+#include "model/history.h"
+#include "model/instance.h"
+#include "states/state.h"
+
+namespace millrace {
+
+/// A value, or the outcome (Raise or Park) to hand on to the engine as it is.
+template <class T>
+using Evaluated = tl::expected<T, Outcome>;
+
+class Visit {
+ public:
+  /// `results` are those of the evaluations that this step has asked for so far, in order.
+  Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results);
+
+  TimePoint now() const { return now_; }
+  const Instance& instance() const { return instance_; }
+  const Json& data() const { return instance_.data.value(); }
+
+  /// The results of the programs over the data, in order. What the fast lane takes is evaluated in
+  /// place; if anything is left, one Evaluate is noted and Park comes back. An error of a program
+  /// comes back as Raise.
+  Evaluated<std::vector<Json>> run(std::span<const Program* const> programs);
+
+  /// The values of the templates, in one go.
+  Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
+  Evaluated<Json> evaluate(const Template& one);
+
+  /// The first of `conditions` that is_true (expressions/evaluation.h); nullopt if none.
+  /// What stands behind it is not evaluated, so its errors do not count.
+  Evaluated<std::optional<size_t>> first_true(std::span<const Template> conditions);
+
+  /// Replaces the data; Raise millrace.limits.data where it would nest deeper than kMaxJsonDepth.
+  std::optional<Raise> set_data(Json data);
+  /// Adds or replaces a key of the data; Raise direktiv.jq.notObject where the data is no object.
+  std::optional<Raise> put(const std::string& key, Json value);
+
+  /// Listen for an event; it comes to State::take under `entry`.
+  void listen(size_t entry, EventFilter filter);
+  /// Stop listening for it, the others stay.
+  void stop_listening(size_t entry);
+  /// Have State::elapsed called at `deadline`.
+  void wait_until(TimePoint deadline);
+
+  /// What the state has got so far, by its own numbering; emptied when the instance leaves.
+  std::vector<std::optional<LazyJson>>& slots() { return instance_.slots; }
+
+  /// Publish `event`, at once or at `at`. Its id and time are set here: the id is the instance's,
+  /// the step's and the place in it, so that it is the same however often it is sent. Raise
+  /// millrace.event.invalid or millrace.event.tooLarge where it is no event that can be sent.
+  std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
+
+  /// The error that the instance ends with; the first one stays (Error states).
+  void fail_at_end(WorkflowError error);
+
+  /// Adds a record to the instance's history.
+  void tell(HistoryKind kind, Json detail);
+
+  // For the engine: what was noted.
+  bool has_effects() const { return !effects_.empty(); }
+  std::vector<Effect> take_effects() { return std::move(effects_); }
+  std::vector<HistoryRecord> take_history() { return std::move(history_); }
+
+ private:
+  /// The results of `evaluation`, or the Park that asks for them.
+  Evaluated<const EvaluationResult*> ask(Evaluation evaluation);
+
+  Instance& instance_;
+  TimePoint now_;
+  std::span<const EvaluationResult> results_;
+  size_t results_used_ = 0;
+  bool acted_ = false;
+  uint32_t published_ = 0;
+  std::vector<Effect> effects_;
+  std::vector<HistoryRecord> history_;
+};
+
+}  // namespace millrace
