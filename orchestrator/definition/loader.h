@@ -1,0 +1,32 @@
+// The loader: a definition's text (YAML or JSON) → a Workflow, or all that is wrong with it, in one
+// pass. Strict: SEMANTICS "Loading". What a state type's own fields are is in its file in states/.
+// Pure; jq programs that the fast lane does not take are checked by the function it is given.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/findings.h"
+#include "model/workflow.h"
+
+namespace millrace {
+
+/// Says for each program whether it is jq: nullopt, or what is wrong with it.
+using ProgramCheck =
+    std::function<std::vector<std::optional<Error>>(std::span<const std::string> programs)>;
+
+struct Loaded {
+  std::shared_ptr<const Workflow> workflow;  ///< null if there are errors among the findings
+  Findings findings;
+};
+
+/// `check` may be empty for a text whose programs were checked before: one from the store.
+Loaded load_workflow(std::string_view text, const ProgramCheck& check);
+
+}  // namespace millrace
