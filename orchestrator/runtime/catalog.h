@@ -1,0 +1,69 @@
+// Catalog: names and numbers of namespaces and workflows, and the loaded definitions. A cache of
+// the store, written through: what changes here is put into the batch's transaction in the same
+// call. When a batch is lost, load() makes it anew. Engine thread only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/workflow.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+
+/// The namespace that there always is.
+inline constexpr std::string_view kDefaultNamespace = "default";
+
+struct WorkflowEntry {
+  WorkflowNumber number{};
+  NamespaceNumber space{};
+  std::string id;
+  uint32_t latest = 0;
+};
+
+class Catalog {
+ public:
+  /// Makes a Workflow of a stored text; it was found right when it was stored.
+  using Loader = std::function<Result<std::shared_ptr<const Workflow>>(std::string_view text)>;
+
+  explicit Catalog(Loader loader) : loader_(std::move(loader)) {}
+
+  /// Reads everything but the definitions, which are loaded when they are asked for.
+  Status load(const View& view);
+
+  std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
+  const std::string& name_of(NamespaceNumber space) const;
+
+  /// In the order of their numbers, so that whoever walks them does so in a fixed order.
+  const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
+  const WorkflowEntry* find_workflow(NamespaceNumber space, std::string_view id) const;
+  const WorkflowEntry* find_workflow(WorkflowNumber number) const;
+
+  /// The definition of a revision. Error `store.corrupt` if it is gone or no longer loads.
+  Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
+
+  Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
+  void remove_namespace(Transaction& tx, const std::string& name);
+
+  /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
+  Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,
+                     std::shared_ptr<const Workflow> workflow, TimePoint now);
+  void remove_workflow(Transaction& tx, WorkflowNumber number);
+
+ private:
+  Loader loader_;
+  std::map<std::string, NamespaceNumber, std::less<>> spaces_;
+  std::map<NamespaceNumber, std::string> space_names_;
+  std::map<WorkflowNumber, WorkflowEntry> workflows_;
+  std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
+  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+#include "orchestrator/runtime/dedupe.h"
+
+#include <cstring>
+
+namespace millrace {
+
+size_t Dedupe::Hash::operator()(const Fingerprint& event) const {
+  size_t hash = 0;
+  std::memcpy(&hash, event.data(), sizeof(hash));
+  return hash;
+}
+
+Status Dedupe::load(const View& view) {
+  set_.clear();
+  rows_.clear();
+  batch_.clear();
+  return each_dedupe(
+      view, [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
+        set_.insert(events.begin(), events.end());
+        rows_.push_back({time, sequence, events});
+      });
+}
+
+void Dedupe::add(const Fingerprint& event) {
+  set_.insert(event);
+  batch_.push_back(event);
+}
+
+void Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
+  if (batch_.empty()) return;
+  write_dedupe(tx, time, sequence, batch_);
+  rows_.push_back({time, sequence, std::move(batch_)});
+  batch_.clear();
+  while (!rows_.empty() &&
+         (rows_.front().time + window_.time < time || set_.size() > window_.events)) {
+    for (const Fingerprint& event : rows_.front().events) set_.erase(event);
+    erase_dedupe(tx, rows_.front().time, rows_.front().sequence);
+    rows_.pop_front();
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,57 @@
+// Dedupe: which events have had an effect lately, by fingerprint of (namespace, source, id). A
+// cache of the store's dedupe rows, one a batch, written through. Engine thread only.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+
+/// SEMANTICS "Events in" 7.
+struct DedupeWindow {
+  Duration time = std::chrono::minutes(10);  ///< of broker time
+  size_t events = 4'000'000;
+};
+
+class Dedupe {
+ public:
+  explicit Dedupe(DedupeWindow window) : window_(window) {}
+
+  Status load(const View& view);
+
+  bool seen(const Fingerprint& event) const { return set_.contains(event); }
+
+  /// Remembers an event of the batch in hand.
+  void add(const Fingerprint& event);
+
+  /// Writes the batch's row, and erases those that have left the window. `time` and `sequence` are
+  /// of the batch's last event.
+  void end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
+
+ private:
+  /// A fingerprint is a good hash already.
+  struct Hash {
+    using is_avalanching = void;
+    size_t operator()(const Fingerprint& event) const;
+  };
+  struct Row {
+    TimePoint time;
+    uint64_t sequence = 0;
+    std::vector<Fingerprint> events;
+  };
+
+  DedupeWindow window_;
+  boost::unordered_flat_set<Fingerprint, Hash> set_;
+  std::deque<Row> rows_;  // oldest first
+  std::vector<Fingerprint> batch_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,63 @@
+// LocalService: the Service of the millrace in this process. Commands go to the processor, reads to
+// the last commit, events to the publisher. Any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "orchestrator/definition/loader.h"
+#include "orchestrator/runtime/processor.h"
+#include "orchestrator/runtime/queries.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+class LocalService final : public Service {
+ public:
+  /// All outlive it.
+  struct Parts {
+    Environment& environment;
+    Processor& processor;
+    Queries& queries;
+    Publisher& publisher;
+    Metrics& metrics;
+    ProgramCheck check_programs;
+    /// Reads the dead letters of a namespace from the broker.
+    std::function<Result<Json>(std::string_view space, size_t limit, std::string_view cursor)>
+        dead_letters;
+    Json info;  ///< what `info` answers
+  };
+
+  explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
+
+  void command(Command command, Done done) override;
+  void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
+  LoadedDefinition load_definition(std::string_view text) override;
+  void publish_events(std::string space, std::vector<Event> events,
+                      std::function<void(Result<Accepted>)> done) override;
+
+  Result<Json> namespaces() override;
+  Result<Json> workflows(std::string_view space) override;
+  Result<Json> workflow(std::string_view space, std::string_view id) override;
+  Result<Json> revisions(std::string_view space, std::string_view id) override;
+  Result<Json> instances(std::string_view space, const InstanceFilter& filter) override;
+  Result<Json> instance(std::string_view space, const InstanceId& id) override;
+  Result<Json> history(std::string_view space, const InstanceId& id) override;
+  Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
+
+  Status ready() override { return parts_.processor.ready(); }
+  Json info() override { return parts_.info; }
+  std::string metrics() override { return parts_.metrics.text(); }
+
+ private:
+  /// Runs a query on the last commit.
+  Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
+
+  Status check_namespace(std::string_view space);
+
+  Parts parts_;
+};
+
+}  // namespace millrace

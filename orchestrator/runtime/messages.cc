@@ -1,0 +1,96 @@
+#include "orchestrator/runtime/messages.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "cloudevents/headers.h"
+#include "cloudevents/percent.h"
+#include "cloudevents/subject.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kMessageId = "Nats-Msg-Id";
+
+/// What a dead letter's own headers may take together; the rest is for the bytes as received.
+constexpr size_t kMaxDetail = 1024;
+constexpr size_t kMaxKeptHeaders = 8 * 1024;
+
+std::string hex(const Fingerprint& bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+/// A text as a header's value: printable ASCII, blanks kept, all else percent-encoded.
+std::string header_value(std::string_view text) {
+  std::string value;
+  for (const char c : text) {
+    value += c == ' ' ? " " : percent_encode(std::string_view(&c, 1), "");
+  }
+  return value;
+}
+
+bool is_header_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c > ' ' && c < 0x7f && c != ':';
+  });
+}
+
+bool is_header_value(std::string_view value) {
+  return std::all_of(value.begin(), value.end(),
+                     [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t'; });
+}
+
+/// Headers as received, but for those that the broker reads as its own, and those that cannot be
+/// sent again.
+void keep_headers(const Headers& received, Headers& headers) {
+  size_t size = 0;
+  for (const auto& [name, value] : received) {
+    const std::string lower = to_lower(name);
+    if (lower.starts_with("nats-") || lower.starts_with("millrace-")) continue;
+    if (!is_header_name(name) || !is_header_value(value)) continue;
+    size += name.size() + value.size() + 4;
+    if (size > kMaxKeptHeaders) return;
+    headers.emplace_back(name, value);
+  }
+}
+
+/// One token of a subject.
+std::string token(std::string_view text) {
+  return text.empty() ? "%" : percent_encode(text, ".*>");
+}
+
+}  // namespace
+
+NatsMessage event_message(std::string_view space, const Event& event) {
+  NatsMessage message = encode_nats(event);
+  message.subject = event_subject(space, event.type);
+  message.headers.emplace_back(kMessageId, hex(fingerprint({space, event.source, event.id})));
+  return message;
+}
+
+NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created) {
+  NatsMessage message;
+  message.subject = fmt::format("millrace.dlq.{}.{}", token(letter.space), token(letter.reason.code));
+  keep_headers(letter.message.headers, message.headers);
+  message.headers.emplace_back("Millrace-Reason", letter.reason.code);
+  message.headers.emplace_back("Millrace-Detail",
+                               header_value(letter.reason.message.substr(0, kMaxDetail)));
+  message.headers.emplace_back("Millrace-Subject", header_value(letter.message.subject));
+  message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
+  message.headers.emplace_back(
+      kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence, letter.reason.code));
+
+  constexpr size_t kMostData = kMaxMessageBytes - kMaxKeptHeaders - 4 * kMaxDetail;
+  if (letter.message.data.size() > kMostData) {
+    message.headers.emplace_back("Millrace-Truncated", std::to_string(letter.message.data.size()));
+  }
+  message.data = letter.message.data.substr(0, kMostData);
+  return message;
+}
+
+}  // namespace millrace

@@ -1,0 +1,26 @@
+// Messages: what millrace sends to the broker, made from values. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/event.h"
+#include "cloudevents/nats_binding.h"
+#include "model/effect.h"
+
+namespace millrace {
+
+/// No message is larger: the broker's default max_payload of 1 MiB less room for its headers.
+inline constexpr size_t kMaxMessageBytes = (1024 - 16) * 1024;
+
+/// An event for the event stream, structured, under `millrace.events.<space>.<type>`. Its
+/// Nats-Msg-Id is the same for the same (space, source, id), whoever sends it.
+NatsMessage event_message(std::string_view space, const Event& event);
+
+/// A dead letter under `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
+/// Millrace-Reason, -Detail, -Subject and -Sequence. What is too large to be sent again holds the
+/// head of the bytes, and their number in Millrace-Truncated. `stream_created` and the sequence
+/// make its Nats-Msg-Id.
+NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
+
+}  // namespace millrace

@@ -1,0 +1,93 @@
+#include "orchestrator/runtime/metrics.h"
+
+#include <array>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace millrace {
+
+struct Metrics::Series {
+  prometheus::Registry registry;
+
+  prometheus::Counter& counter(const char* name, const char* help, prometheus::Labels labels = {}) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(
+        std::move(labels));
+  }
+  prometheus::Gauge& gauge(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+  }
+
+  prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
+  prometheus::Counter& events = counter("millrace_events_total", "Events read from the stream.");
+  prometheus::Counter& unmatched =
+      counter("millrace_events_unmatched_total", "Events that concerned nobody.");
+  prometheus::Counter& duplicate =
+      counter("millrace_events_duplicate_total", "Events dropped: seen within the window.");
+  prometheus::Counter& unreadable =
+      counter("millrace_events_unreadable_total", "Messages that are no valid event.");
+  prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
+  prometheus::Counter& woken =
+      counter("millrace_instances_woken_total", "Times an event came to a waiting instance.");
+  std::array<prometheus::Counter*, 8> ended = [this] {
+    std::array<prometheus::Counter*, 8> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto status = static_cast<InstanceStatus>(i);
+      if (!has_ended(status)) continue;
+      all[i] = &counter("millrace_instances_ended_total", "Instances ended, by status.",
+                        {{"status", std::string(to_string(status))}});
+    }
+    return all;
+  }();
+  prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that came due.");
+  prometheus::Counter& published =
+      counter("millrace_events_published_total", "Generated events handed to the outbox.");
+  prometheus::Counter& dead_letters =
+      counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+  prometheus::Counter& groups_closed =
+      counter("millrace_group_events_closed_total",
+              "Events that waited in eventsAnd groups which a new revision closed.");
+
+  prometheus::Gauge& listeners =
+      gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
+  prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
+  prometheus::Gauge& outbox =
+      gauge("millrace_outbox_in_flight", "Messages sent and not yet acknowledged.");
+};
+
+Metrics::Metrics() : series_(std::make_unique<Series>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::count(const BatchCounts& counts) {
+  const auto add = [](prometheus::Counter& counter, uint64_t number) {
+    if (number > 0) counter.Increment(static_cast<double>(number));
+  };
+  add(series_->batches, 1);
+  add(series_->events, counts.events);
+  add(series_->unmatched, counts.events_unmatched);
+  add(series_->duplicate, counts.events_duplicate);
+  add(series_->unreadable, counts.events_unreadable);
+  add(series_->started, counts.instances_started);
+  add(series_->woken, counts.instances_woken);
+  add(series_->timers, counts.timers_fired);
+  add(series_->published, counts.published);
+  add(series_->dead_letters, counts.dead_letters);
+  add(series_->groups_closed, counts.groups_closed);
+  for (size_t i = 0; i < counts.ended.size(); ++i) {
+    if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
+  }
+}
+
+void Metrics::set_waiting(size_t listeners, size_t timers, size_t outbox) {
+  series_->listeners.Set(static_cast<double>(listeners));
+  series_->pending_timers.Set(static_cast<double>(timers));
+  series_->outbox.Set(static_cast<double>(outbox));
+}
+
+std::string Metrics::text() const {
+  return prometheus::TextSerializer().Serialize(series_->registry.Collect());
+}
+
+}  // namespace millrace

@@ -1,0 +1,404 @@
+#include "orchestrator/runtime/processor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kStoreRetryDelay{500};
+
+/// Whether an event that the stream still holds may come before this timer: a timeout is lost to an
+/// event that the broker stamped before its deadline.
+bool may_be_overtaken(const TimerInput& timer) {
+  const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
+  return owner != nullptr && owner->kind == TimerKind::kStateTimeout;
+}
+
+template <class T>
+void move_all(std::vector<T>& from, std::vector<T>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
+}
+
+}  // namespace
+
+bool Processor::Work::empty() const {
+  return deliveries.empty() && commands.empty() && results.empty() && settlements.empty() &&
+         continues.empty() && waiters.empty();
+}
+
+Processor::Processor(ProcessorParts parts, ProcessorOptions options)
+    : parts_(std::move(parts)),
+      options_(options),
+      tx_(parts_.environment),
+      catalog_(parts_.loader),
+      dedupe_(options.dedupe),
+      outbox_(parts_.publisher,
+              [this](uint64_t number, Result<PublishAck> ack) {
+                const std::lock_guard guard(lock_);
+                settlements_.push_back({number, std::move(ack)});
+                work_came_.notify_one();
+              }),
+      batch_({.tx = tx_,
+              .catalog = catalog_,
+              .waiting = waiting_,
+              .dedupe = dedupe_,
+              .make_id = parts_.make_id,
+              .limits = options.engine}) {}
+
+Processor::~Processor() { stop(); }
+
+Status Processor::load() {
+  TRY(check_format(tx_));
+  waiting_.clear();
+  unfinished_.clear();
+  held_.clear();
+  TRY(catalog_.load(tx_));
+  TRY(dedupe_.load(tx_));
+  time_ = std::max(TRY(read_engine_time(tx_)), time_);
+  for (const auto& [number, entry] : catalog_.workflows()) {
+    const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
+    waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events);
+  }
+  TRY(each_living(tx_, [&](const Instance& head) {
+    waiting_.update(catalog_.name_of(head.space), head);
+    // It stopped between two states, or an evaluation was under way: it goes on from there.
+    if (head.phase != Phase::kWaiting) unfinished_.push_back({head.space, head.id});
+  }));
+  TRY(each_delayed(tx_, [&](uint64_t number, const DelayedRecord& record) {
+    waiting_.arm_delayed(number, record.at);
+  }));
+  TRY(each_grouped(tx_, [&](const GroupedEvent& event) {
+    if (event.record.expires) waiting_.arm_grouped(event.number, *event.record.expires);
+  }));
+  if (!catalog_.find_namespace(kDefaultNamespace)) {
+    TRY(catalog_.create_namespace(tx_, std::string(kDefaultNamespace), parts_.clock.now()));
+    TRY(tx_.commit());
+  }
+  return batch_.load();
+}
+
+void Processor::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Processor::stop() {
+  std::vector<Done> left;
+  {
+    const std::lock_guard guard(lock_);
+    if (closed_ && !thread_.joinable()) return;
+    closed_ = true;
+    work_came_.notify_all();
+    room_came_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  {
+    const std::lock_guard guard(lock_);
+    for (auto& [request, done] : asked_) left.push_back(std::move(done));
+    asked_.clear();
+    for (EndWaiter& waiter : new_waiters_) left.push_back(std::move(waiter.done));
+    new_waiters_.clear();
+  }
+  for (auto& [id, waiter] : end_waiters_) left.push_back(std::move(waiter.done));
+  end_waiters_.clear();
+  for (const Done& done : left) done(fail("stopping", "millrace is stopping; ask again"));
+}
+
+// In.
+
+bool Processor::deliver(std::vector<Delivery> deliveries) {
+  std::unique_lock guard(lock_);
+  room_came_.wait(guard,
+                  [&] { return closed_ || deliveries_.size() < options_.waiting_deliveries; });
+  if (closed_) return false;
+  std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
+  work_came_.notify_one();
+  return true;
+}
+
+void Processor::command(Command command, Done done) {
+  std::unique_lock guard(lock_);
+  if (closed_ || asked_.size() >= options_.waiting_commands) {
+    guard.unlock();
+    return done(closed_ ? fail("stopping", "millrace is stopping; ask again")
+                        : fail("busy", "too much is waiting; ask again in a second"));
+  }
+  const uint64_t request = ++last_request_;
+  asked_.emplace(request, std::move(done));
+  commands_.push_back({request, std::move(command)});
+  work_came_.notify_one();
+}
+
+void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
+  std::unique_lock guard(lock_);
+  if (closed_) {
+    guard.unlock();
+    return done(fail("stopping", "millrace is stopping; ask again"));
+  }
+  new_waiters_.push_back({std::move(space), id, parts_.clock.now() + at_most, std::move(done)});
+  work_came_.notify_one();
+}
+
+Status Processor::ready() const {
+  if (connected_) return {};
+  return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
+}
+
+// The loop.
+
+void Processor::run() {
+  while (true) {
+    {
+      std::unique_lock guard(lock_);
+      const auto has_work = [&] {
+        return closed_ || !deliveries_.empty() || !commands_.empty() || !results_.empty() ||
+               !settlements_.empty() || !new_waiters_.empty();
+      };
+      const auto deadline = next_deadline();
+      if (retry_at_) {  // the store refused: only time helps
+        work_came_.wait_for(guard, kStoreRetryDelay, [&] { return closed_; });
+      } else if (!deadline) {
+        work_came_.wait(guard, has_work);
+      } else {
+        const Duration left = std::max(*deadline - parts_.clock.now(), Duration(0));
+        work_came_.wait_for(guard, std::min<Duration>(left, std::chrono::hours(1)), has_work);
+      }
+      if (closed_) return;
+    }
+    turn();
+  }
+}
+
+std::optional<TimePoint> Processor::next_deadline() const {
+  std::optional<TimePoint> next = unfinished_.empty() ? waiting_.next_deadline() : time_;
+  const auto sooner = [&](std::optional<TimePoint> other) {
+    if (other && (!next || *other < *next)) next = other;
+  };
+  sooner(outbox_.retry_at());
+  sooner(retry_at_);
+  for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline);
+  return next;
+}
+
+void Processor::gather(Work& work) {
+  const std::lock_guard guard(lock_);
+  const bool was_full = deliveries_.size() >= options_.waiting_deliveries;
+  const size_t count =
+      std::min(deliveries_.size(),
+               options_.batch_events - std::min(options_.batch_events, work.deliveries.size()));
+  std::move(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count),
+            std::back_inserter(work.deliveries));
+  deliveries_.erase(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count));
+  if (was_full && count > 0) room_came_.notify_all();
+  move_all(commands_, work.commands);
+  move_all(results_, work.results);
+  move_all(settlements_, work.settlements);
+  move_all(new_waiters_, work.waiters);
+}
+
+bool Processor::turn() {
+  const TimePoint now = std::max(time_, parts_.clock.now());
+  if (retry_at_ && now < *retry_at_) return false;
+  retry_at_.reset();
+
+  Work work = std::exchange(lost_, {});
+  move_all(unfinished_, work.continues);
+  gather(work);
+  const auto deadline = next_deadline();
+  if (work.empty() && (!deadline || *deadline > now)) return false;
+  time_ = now;
+
+  Status applied = apply(work, now);
+  Result<BatchOutcome> outcome = BatchOutcome{};
+  if (applied) outcome = batch_.finish(now);
+  if (applied && outcome) applied = tx_.commit();
+  if (!outcome) applied = tl::unexpected(outcome.error());
+  if (!applied) {
+    lose_batch(std::move(work), applied.error(), now);
+    return true;
+  }
+  act(std::move(*outcome), now);
+  take_waiters(std::move(work.waiters));
+  expire_waiters(now);
+  return true;
+}
+
+/// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
+/// come before them, timers, commands, results.
+Status Processor::apply(const Work& work, TimePoint now) {
+  for (const ContinueInput& one : work.continues) TRY(batch_.apply({now, one}));
+  for (const Delivery& delivery : work.deliveries) TRY(apply(delivery, now));
+  TRY(fire_until(now, now));
+  for (const Asked& one : work.commands) {
+    TRY(batch_.apply({now, CommandInput{one.request, one.command}}));
+  }
+  for (const EvaluatedInput& one : work.results) TRY(batch_.apply({now, one}));
+  for (const auto& [number, ack] : work.settlements) outbox_.settle(tx_, number, ack, now);
+  return {};
+}
+
+Status Processor::apply(const Delivery& delivery, TimePoint now) {
+  if (const auto* opened = std::get_if<StreamOpened>(&delivery)) {
+    const Cursor& cursor = batch_.cursor();
+    if (cursor.sequence != 0 && cursor.stream_created == opened->stream_created &&
+        opened->first_sequence > cursor.sequence + 1) {
+      spdlog::error("the event stream has dropped messages {} to {} before they were read",
+                    cursor.sequence + 1, opened->first_sequence - 1);
+    } else if (cursor.stream_created != 0 && cursor.stream_created != opened->stream_created) {
+      spdlog::error("the event stream was made anew; it is read from its first message");
+    }
+    batch_.stream_opened(opened->stream_created);
+    connected_ = true;
+    caught_up_ = false;
+    return {};
+  }
+  if (std::holds_alternative<CaughtUp>(delivery)) {
+    caught_up_ = true;
+    return {};
+  }
+  if (std::holds_alternative<StreamLost>(delivery)) {
+    connected_ = false;
+    caught_up_ = false;
+    return {};
+  }
+  if (const auto* event = std::get_if<EventInput>(&delivery)) {
+    TRY(fire_until(std::min(event->stamped, now), now));
+    caught_up_ = !event->more;
+    return batch_.apply({now, *event});
+  }
+  const auto& unreadable = std::get<UnreadableInput>(delivery);
+  caught_up_ = !unreadable.more;
+  return batch_.apply({now, unreadable});
+}
+
+/// Fires what is due at `time`. At `now` itself, timeouts that an event still in the stream could
+/// overtake are held back until the stream has been read that far.
+Status Processor::fire_until(TimePoint time, TimePoint now) {
+  bool read_to_the_end = caught_up_;
+  if (time >= now && read_to_the_end) {
+    const std::lock_guard guard(lock_);
+    read_to_the_end = deliveries_.empty();
+  }
+  const bool hold = time >= now && !read_to_the_end;
+  due_.clear();
+  waiting_.advance(time, due_);
+  if (!hold) {
+    const auto end = std::find_if(held_.begin(), held_.end(),
+                                  [&](const TimerInput& timer) { return timer.deadline > time; });
+    due_.insert(due_.begin(), held_.begin(), end);
+    held_.erase(held_.begin(), end);
+  }
+  for (TimerInput& timer : due_) {
+    if (hold && may_be_overtaken(timer)) {
+      held_.push_back(std::move(timer));
+    } else {
+      TRY(batch_.apply({now, timer}));
+    }
+  }
+  return {};
+}
+
+/// The batch did not reach the disk: the caches are made anew, its commands are refused, the rest
+/// is tried again.
+void Processor::lose_batch(Work work, const Error& error, TimePoint now) {
+  if (error.code == "store.sync") {
+    spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
+    std::abort();
+  }
+  spdlog::error("a batch could not be written and will be tried again: {}", error.message);
+  tx_.drop();
+  outbox_.rewind();
+  for (const Asked& one : work.commands) answer(one.request, tl::unexpected(error));
+  work.commands.clear();
+  lost_ = std::move(work);
+  lost_.continues.clear();  // found again by load()
+  retry_at_ = now + kStoreRetryDelay;
+  if (const Status loaded = load(); !loaded) {
+    spdlog::critical("the store cannot be read again: {}", loaded.error().message);
+    std::abort();
+  }
+}
+
+// Out.
+
+void Processor::act(BatchOutcome outcome, TimePoint now) {
+  parts_.metrics.count(outcome.counts);
+  parts_.metrics.set_waiting(waiting_.listeners(), waiting_.timers(), outbox_.in_flight());
+  unfinished_ = std::move(outcome.unfinished);
+  if (outcome.has_outbox) outbox_.committed();
+  if (const Status pumped = outbox_.pump(tx_, now); !pumped) {
+    spdlog::error("reading the outbox: {}", pumped.error().message);
+  }
+  for (Effect& effect : outcome.effects) {
+    if (auto* asked = std::get_if<Answer>(&effect)) {
+      answer(asked->request, std::move(asked->result));
+    } else if (auto* evaluate = std::get_if<Evaluate>(&effect)) {
+      parts_.evaluate(
+          std::move(evaluate->evaluation),
+          [this, space = evaluate->space, id = evaluate->instance, step = evaluate->step,
+           results = std::move(evaluate->before)](EvaluationResult result) mutable {
+            results.push_back(std::move(result));
+            const std::lock_guard guard(lock_);
+            results_.push_back({space, id, step, std::move(results)});
+            work_came_.notify_one();
+          });
+    } else {
+      CHECK(false, "publish and dead-letter effects are rows of the batch");
+    }
+  }
+  for (const auto& [space, id] : outcome.ended) tell_ended(space, id);
+}
+
+void Processor::answer(uint64_t request, Result<Json> result) {
+  Done done;
+  {
+    const std::lock_guard guard(lock_);
+    const auto found = asked_.find(request);
+    if (found == asked_.end()) return;
+    done = std::move(found->second);
+    asked_.erase(found);
+  }
+  done(std::move(result));
+}
+
+void Processor::tell_ended(NamespaceNumber space, const InstanceId& id) {
+  const auto [begin, end] = end_waiters_.equal_range(id);
+  for (auto waiter = begin; waiter != end; ++waiter) {
+    waiter->second.done(parts_.queries.instance(tx_, catalog_.name_of(space), id));
+  }
+  end_waiters_.erase(begin, end);
+}
+
+void Processor::take_waiters(std::vector<EndWaiter> waiters) {
+  for (EndWaiter& waiter : waiters) {
+    const auto space = catalog_.find_namespace(waiter.space);
+    Result<std::optional<Instance>> instance = std::optional<Instance>();
+    if (space) instance = read_instance(tx_, *space, waiter.id);
+    if (instance && *instance && !has_ended((*instance)->status)) {
+      end_waiters_.emplace(waiter.id, std::move(waiter));
+    } else {
+      waiter.done(parts_.queries.instance(tx_, waiter.space, waiter.id));
+    }
+  }
+}
+
+void Processor::expire_waiters(TimePoint now) {
+  for (auto waiter = end_waiters_.begin(); waiter != end_waiters_.end();) {
+    if (waiter->second.deadline > now) {
+      ++waiter;
+      continue;
+    }
+    waiter->second.done(fail(
+        "wait.timeout", fmt::format("instance {} has not ended yet", to_string(waiter->first))));
+    waiter = end_waiters_.erase(waiter);
+  }
+}
+
+}  // namespace millrace

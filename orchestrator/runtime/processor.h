@@ -1,0 +1,161 @@
+// Processor: the loop in which everything happens: gather inputs → apply them as one batch → commit
+// → act. It owns the transaction, the caches and the engine's time; one thread runs it, all others
+// hand things in through its queues (deliver, command, wait_for_end) and never touch its insides.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "model/input.h"
+#include "orchestrator/runtime/batch.h"
+#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/metrics.h"
+#include "orchestrator/runtime/outbox.h"
+#include "orchestrator/runtime/queries.h"
+#include "orchestrator/runtime/seams.h"
+#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/store/environment.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+struct ProcessorOptions {
+  size_t batch_events = 1024;        ///< at most, in one transaction
+  size_t waiting_deliveries = 8192;  ///< before deliver() blocks
+  size_t waiting_commands = 1024;    ///< before command() answers `busy`
+  DedupeWindow dedupe;
+  EngineLimits engine;
+};
+
+/// What it must be given; all outlive it.
+struct ProcessorParts {
+  Environment& environment;
+  const Clock& clock;
+  Publisher& publisher;
+  Evaluator evaluate;
+  Catalog::Loader loader;
+  IdMaker make_id;
+  Queries& queries;
+  Metrics& metrics;
+};
+
+class Processor final : public DeliverySink {
+ public:
+  using Done = std::function<void(Result<Json>)>;
+
+  Processor(ProcessorParts parts, ProcessorOptions options);
+  ~Processor() override;
+
+  /// Reads the caches from the store and makes the default namespace. Afterwards cursor() is where
+  /// the event stream is to go on.
+  Status load();
+  const Cursor& cursor() const { return batch_.cursor(); }
+
+  /// Runs turns on a thread of its own until stop(). A store that can no longer be trusted ends the
+  /// process: what is on disk is right, and a restart goes on from there.
+  void start();
+  /// Finishes the turn in hand, answers what still waits with `stopping`, ends the thread.
+  void stop();
+
+  /// One turn: everything that waits now, as one batch. Returns whether there was anything. For
+  /// the thread, and for tests and the simulation, which have none.
+  bool turn();
+
+  // Any thread.
+
+  bool deliver(std::vector<Delivery> deliveries) override;
+  void command(Command command, Done done);
+  void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done);
+
+  /// Whether the event stream is being read.
+  Status ready() const;
+  /// When turn() has something to do by itself: a timer, a retry of the outbox, a waiter.
+  std::optional<TimePoint> next_deadline() const;
+
+ private:
+  struct Asked {
+    uint64_t request = 0;
+    Command command;
+  };
+  struct EndWaiter {
+    std::string space;
+    InstanceId id;
+    TimePoint deadline;
+    Done done;
+  };
+  struct Settlement {
+    uint64_t number = 0;
+    Result<PublishAck> ack;
+  };
+  /// What one turn takes off the queues.
+  struct Work {
+    std::vector<Delivery> deliveries;
+    std::vector<Asked> commands;
+    std::vector<EvaluatedInput> results;
+    std::vector<Settlement> settlements;
+    std::vector<ContinueInput> continues;
+    std::vector<EndWaiter> waiters;
+
+    bool empty() const;
+  };
+
+  void run();
+  void gather(Work& work);
+  Status apply(const Work& work, TimePoint now);
+  Status apply(const Delivery& delivery, TimePoint now);
+  Status fire_until(TimePoint time, TimePoint now);
+  void lose_batch(Work work, const Error& error, TimePoint now);
+  void act(BatchOutcome outcome, TimePoint now);
+  void answer(uint64_t request, Result<Json> result);
+  void tell_ended(NamespaceNumber space, const InstanceId& id);
+  void expire_waiters(TimePoint now);
+  void take_waiters(std::vector<EndWaiter> waiters);
+
+  ProcessorParts parts_;
+  ProcessorOptions options_;
+
+  // Engine thread only.
+  Transaction tx_;
+  Catalog catalog_;
+  Waiting waiting_;
+  Dedupe dedupe_;
+  Outbox outbox_;
+  Batch batch_;
+  TimePoint time_;                ///< of the last batch; never goes back
+  bool caught_up_ = false;        ///< nothing in the stream may still come before now
+  std::vector<TimerInput> held_;  ///< due timeouts that an event still in the stream may overtake
+  std::vector<TimerInput> due_;
+  std::vector<ContinueInput> unfinished_;
+  Work lost_;  ///< of a batch that could not be committed, to be tried again
+  std::optional<TimePoint> retry_at_;
+  std::multimap<InstanceId, EndWaiter> end_waiters_;
+
+  // Under the lock.
+  mutable std::mutex lock_;
+  std::condition_variable work_came_;
+  std::condition_variable room_came_;
+  std::deque<Delivery> deliveries_;
+  std::vector<Asked> commands_;
+  std::vector<EvaluatedInput> results_;
+  std::vector<Settlement> settlements_;
+  std::vector<EndWaiter> new_waiters_;
+  std::map<uint64_t, Done> asked_;
+  uint64_t last_request_ = 0;
+  bool closed_ = false;
+
+  std::atomic<bool> connected_ = false;
+  std::thread thread_;
+};
+
+}  // namespace millrace

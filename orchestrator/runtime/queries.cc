@@ -1,0 +1,286 @@
+#include "orchestrator/runtime/queries.h"
+
+#include <fmt/format.h>
+
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+Json to_json(const WorkflowError& error) { return {{"code", error.code}, {"msg", error.message}}; }
+
+Json to_json(const EventFilter& filter) {
+  Json context = Json::object();
+  for (const Predicate& predicate : filter.predicates) {
+    context[predicate.attribute] = predicate.kind == Predicate::Kind::kEquals
+                                       ? Json{{"equals", predicate.text}}
+                                       : Json{{"pattern", predicate.text}};
+  }
+  return {{"type", filter.type}, {"context", std::move(context)}};
+}
+
+std::string_view to_string(Start::Kind kind) {
+  switch (kind) {
+    case Start::Kind::kDefault:
+      return "default";
+    case Start::Kind::kEvent:
+      return "event";
+    case Start::Kind::kEventsXor:
+      return "eventsXor";
+    case Start::Kind::kEventsAnd:
+      return "eventsAnd";
+  }
+  return "unknown";
+}
+
+Error no_instance(std::string_view space, const InstanceId& id) {
+  return {"instance.not_found",
+          fmt::format("there is no instance {} in namespace \"{}\"", to_string(id), space)};
+}
+
+}  // namespace
+
+Result<Queries::Names> Queries::names(const View& view, std::string_view space) {
+  std::optional<NamespaceNumber> number;
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    if (name == space) number = record.number;
+  }));
+  if (!number) {
+    return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", space));
+  }
+  Names names{.space = *number};
+  TRY(each_workflow(view,
+                    [&](NamespaceNumber of, std::string_view id, const WorkflowRecord& record) {
+                      if (of != *number) return;
+                      names.workflows.emplace(record.number, id);
+                      names.records.emplace(id, record);
+                    }));
+  return names;
+}
+
+Status Queries::check_namespace(const View& view, std::string_view space) {
+  TRY(names(view, space));
+  return {};
+}
+
+Result<std::pair<WorkflowRecord, Queries::Names>> Queries::find_workflow(const View& view,
+                                                                         std::string_view space,
+                                                                         std::string_view id) {
+  Names known = TRY(names(view, space));
+  const auto found = known.records.find(id);
+  if (found == known.records.end()) {
+    return fail("workflow.not_found",
+                fmt::format("there is no workflow \"{}\" in namespace \"{}\"", id, space));
+  }
+  return std::pair(found->second, std::move(known));
+}
+
+Result<std::shared_ptr<const Workflow>> Queries::definition(const View& view, Revision revision) {
+  {
+    const std::lock_guard guard(lock_);
+    if (const auto found = definitions_.find(revision); found != definitions_.end()) {
+      return found->second;
+    }
+  }
+  const auto record = TRY(read_definition(view, revision));
+  if (!record) return fail("store.corrupt", "a revision is not in the store");
+  auto workflow = TRY(loader_(record->text));
+  const std::lock_guard guard(lock_);
+  return definitions_.emplace(revision, std::move(workflow)).first->second;
+}
+
+Result<Json> Queries::namespaces(const View& view) {
+  Json items = Json::array();
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    items.push_back({{"name", name}, {"createdAt", format_rfc3339(record.created_at)}});
+  }));
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::workflows(const View& view, std::string_view space) {
+  const Names known = TRY(names(view, space));
+  Json items = Json::array();
+  for (const auto& [id, record] : known.records) {
+    const Revision revision{record.number, record.latest};
+    const auto workflow = TRY(definition(view, revision));
+    const auto stored = TRY(read_definition(view, revision));
+    items.push_back({{"id", id},
+                     {"revision", record.latest},
+                     {"start", to_string(workflow->start.kind)},
+                     {"name", workflow->name},
+                     {"updatedAt", format_rfc3339(stored->created_at)}});
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::workflow(const View& view, std::string_view space, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, id))
+  .first;
+  const Revision revision{record.number, record.latest};
+  const auto workflow = TRY(definition(view, revision));
+  const auto stored = TRY(read_definition(view, revision));
+  Json states = Json::array();
+  for (const auto& state : workflow->states) {
+    states.push_back({{"id", state->common().id}, {"type", state->common().type}});
+  }
+  return Json{{"id", id},
+              {"revision", record.latest},
+              {"name", workflow->name},
+              {"description", workflow->description},
+              {"version", workflow->version},
+              {"start", to_string(workflow->start.kind)},
+              {"states", std::move(states)},
+              {"updatedAt", format_rfc3339(stored->created_at)},
+              {"definition", stored->text}};
+}
+
+Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, id))
+  .first;
+  Json items = Json::array();
+  for (uint32_t number = record.latest; number > 0; --number) {
+    const auto stored = TRY(read_definition(view, {record.number, number}));
+    if (!stored) continue;
+    items.push_back({{"revision", number},
+                     {"createdAt", format_rfc3339(stored->created_at)},
+                     {"definition", stored->text}});
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::head(const View& view, const Names& names, const Instance& instance) {
+  const auto workflow = TRY(definition(view, instance.revision));
+  const auto name = names.workflows.find(instance.revision.workflow);
+  Json json{{"id", to_string(instance.id)},
+            {"workflow", name == names.workflows.end() ? workflow->id : name->second},
+            {"revision", instance.revision.number},
+            {"status", to_string(instance.status)},
+            {"state", workflow->states[instance.state]->common().id},
+            {"startedAt", format_rfc3339(instance.started_at)}};
+  if (instance.ended_at) json["endedAt"] = format_rfc3339(*instance.ended_at);
+  if (instance.error) json["error"] = to_json(*instance.error);
+  if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
+  std::optional<TimePoint> deadline;
+  for (const Timer& timer : instance.timers) {
+    deadline = std::min(deadline.value_or(timer.deadline), timer.deadline);
+  }
+  if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  return json;
+}
+
+Result<Json> Queries::instances(const View& view, std::string_view space,
+                                const InstanceFilter& filter) {
+  const Names known = TRY(names(view, space));
+  std::optional<WorkflowNumber> workflow;
+  if (!filter.workflow.empty()) {
+    const auto found = known.records.find(filter.workflow);
+    if (found == known.records.end()) {
+      return fail(
+          "workflow.not_found",
+          fmt::format("there is no workflow \"{}\" in namespace \"{}\"", filter.workflow, space));
+    }
+    workflow = found->second.number;
+  }
+  std::optional<InstanceId> before;
+  if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
+
+  Json items = Json::array();
+  Json next = nullptr;
+  Status status;
+  TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
+    if (filter.since && one.started_at < *filter.since) return false;
+    if (workflow && one.revision.workflow != *workflow) return true;
+    if (filter.status && one.status != *filter.status) return true;
+    if (items.size() == filter.limit) {
+      next = items.back()["id"];
+      return false;
+    }
+    Result<Json> json = head(view, known, one);
+    if (json) {
+      items.push_back(std::move(*json));
+    } else {
+      status = tl::unexpected(json.error());
+    }
+    return status.has_value();
+  }));
+  TRY(std::move(status));
+  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+}
+
+Result<Json> Queries::instance(const View& view, std::string_view space, const InstanceId& id) {
+  const Names known = TRY(names(view, space));
+  const auto found = TRY(read_instance(view, known.space, id));
+  if (!found) return tl::unexpected(no_instance(space, id));
+  Json json = TRY(head(view, known, *found));
+  json["input"] = found->input.value();
+  json["data"] = found->data.value();
+  json["attempt"] = 1;
+  if (has_ended(found->status)) json["output"] = found->data.value();
+  return json;
+}
+
+Result<Json> Queries::history(const View& view, std::string_view space, const InstanceId& id) {
+  const Names known = TRY(names(view, space));
+  const auto found = TRY(read_instance(view, known.space, id));
+  if (!found) return tl::unexpected(no_instance(space, id));
+  Json items = Json::array();
+  for (const HistoryRecord& record : TRY(read_history(view, found->last_history))) {
+    Json json{{"number", items.size() + 1},
+              {"time", format_rfc3339(record.time)},
+              {"kind", to_string(record.kind)}};
+    if (!record.state.empty()) json["state"] = record.state;
+    if (!record.detail.is_null()) json["detail"] = record.detail;
+    if (record.data) json["data"] = record.data->value();
+    items.push_back(std::move(json));
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::listeners(const View& view, std::string_view space, size_t limit,
+                                std::string_view cursor) {
+  const Names known = TRY(names(view, space));
+  Json items = Json::array();
+  Json next = nullptr;
+  if (cursor.empty()) {
+    for (const auto& [id, record] : known.records) {
+      const auto workflow = TRY(definition(view, {record.number, record.latest}));
+      for (const StartEvent& event : workflow->start.events) {
+        Json json = to_json(event.filter);
+        json["kind"] = "start";
+        json["workflow"] = id;
+        items.push_back(std::move(json));
+      }
+    }
+  }
+  std::optional<InstanceId> before;
+  if (!cursor.empty()) before = TRY(parse_instance_id(cursor));
+  std::optional<InstanceId> last;
+  Status status;
+  TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
+    if (one.listeners.empty()) return true;
+    if (items.size() >= limit && last) {
+      next = to_string(*last);
+      return false;
+    }
+    Result<Json> described = head(view, known, one);
+    if (!described) {
+      status = tl::unexpected(described.error());
+      return false;
+    }
+    for (const Listener& listener : one.listeners) {
+      Json json = to_json(listener.filter);
+      json["kind"] = "instance";
+      json["workflow"] = (*described)["workflow"];
+      json["instance"] = (*described)["id"];
+      json["state"] = (*described)["state"];
+      if (described->contains("deadline")) json["deadline"] = (*described)["deadline"];
+      items.push_back(std::move(json));
+    }
+    last = one.id;
+    return true;
+  }));
+  TRY(std::move(status));
+  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,54 @@
+// Queries: what is told of the store, in the shapes of INTERFACES. Reads any View; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/service.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+
+class Queries {
+ public:
+  explicit Queries(Catalog::Loader loader) : loader_(std::move(loader)) {}
+
+  /// Whether the namespace is there; else `namespace.not_found`.
+  Status check_namespace(const View& view, std::string_view space);
+
+  // Errors and shapes: service.h.
+  Result<Json> namespaces(const View& view);
+  Result<Json> workflows(const View& view, std::string_view space);
+  Result<Json> workflow(const View& view, std::string_view space, std::string_view id);
+  Result<Json> revisions(const View& view, std::string_view space, std::string_view id);
+  Result<Json> instances(const View& view, std::string_view space, const InstanceFilter& filter);
+  Result<Json> instance(const View& view, std::string_view space, const InstanceId& id);
+  Result<Json> history(const View& view, std::string_view space, const InstanceId& id);
+  Result<Json> listeners(const View& view, std::string_view space, size_t limit,
+                         std::string_view cursor);
+
+ private:
+  /// Names of a namespace's workflows, as one view has them.
+  struct Names {
+    NamespaceNumber space{};
+    std::map<WorkflowNumber, std::string> workflows;
+    std::map<std::string, WorkflowRecord, std::less<>> records;
+  };
+  Result<Names> names(const View& view, std::string_view space);
+  Result<std::pair<WorkflowRecord, Names>> find_workflow(const View& view, std::string_view space,
+                                                         std::string_view id);
+  Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
+  Result<Json> head(const View& view, const Names& names, const Instance& instance);
+
+  Catalog::Loader loader_;
+  std::mutex lock_;
+  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  // under lock_
+};
+
+}  // namespace millrace

@@ -1,0 +1,79 @@
+// The seams to the shell: what the processor must be given to meet the world, and nothing more.
+// broker/, expressions/workers and cli/ offer them on the real parts; broker/memory_broker is the
+// twin of the broker's for tests and the simulation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cloudevents/nats_binding.h"
+#include "expressions/evaluation.h"
+#include "model/input.h"
+
+namespace millrace {
+
+/// The wall clock. Engine time is never less than the last committed one, whatever this says.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+};
+
+/// A connection to the event stream is made, or made again; what follows comes from it.
+struct StreamOpened {
+  int64_t stream_created = 0;   ///< nanoseconds; another one: the stream was made anew
+  uint64_t first_sequence = 0;  ///< the oldest message that it still has
+  uint64_t last_sequence = 0;   ///< the newest
+};
+/// Nothing more waits in the stream: it was empty behind the cursor when the broker was asked.
+struct CaughtUp {};
+/// The connection is gone; StreamOpened follows when it is back.
+struct StreamLost {};
+
+/// What comes out of the event stream, in its order.
+using Delivery = std::variant<StreamOpened, CaughtUp, StreamLost, EventInput, UnreadableInput>;
+
+class DeliverySink {
+ public:
+  virtual ~DeliverySink() = default;
+  /// Blocks while too much is waiting: that is how pulling stops. False: closed, deliver no more.
+  virtual bool deliver(std::vector<Delivery> deliveries) = 0;
+};
+
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  /// Delivers every message behind `cursor`, in stream order, each once for as long as this runs,
+  /// from a thread of its own; through reconnects, for ever, until stop(). A stream whose creation
+  /// time is not the cursor's is read from its first message.
+  virtual void start(const Cursor& cursor, DeliverySink& sink) = 0;
+  /// Returns when nothing more will be delivered.
+  virtual void stop() = 0;
+};
+
+struct PublishAck {
+  uint64_t sequence = 0;
+  bool duplicate = false;  ///< the stream had a message of that Nats-Msg-Id in its window
+};
+
+/// Puts messages into streams. Any thread; never blocks.
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+  using Done = std::function<void(Result<PublishAck>)>;
+  /// `done` is called just once, on any thread, this call's included. Messages of one caller are
+  /// sent in the order of the calls; one that failed may or may not have arrived, and sending it
+  /// again under its Nats-Msg-Id is safe. Errors: `broker.unreachable`, `broker.timeout`,
+  /// `broker.refused` (with the broker's words).
+  virtual void publish(NatsMessage message, Done done) = 0;
+};
+
+/// Runs expressions outside the process (expressions/workers). Any thread; never blocks.
+using Evaluator =
+    std::function<void(Evaluation evaluation, std::function<void(EvaluationResult)> done)>;
+
+}  // namespace millrace

@@ -1,0 +1,92 @@
+// Service: all that the gateway may ask of a running millrace. Commands go through the engine and
+// are answered once they are on disk; reads see the last commit. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/event.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/findings.h"
+#include "model/input.h"
+#include "model/instance.h"
+#include "model/workflow.h"
+
+namespace millrace {
+
+/// A definition that was found right, or all that is wrong with it.
+using LoadedDefinition = std::variant<std::shared_ptr<const Workflow>, Findings>;
+
+/// Which instances a list holds, newest first.
+struct InstanceFilter {
+  std::string workflow;  ///< empty: all
+  std::optional<InstanceStatus> status;
+  std::optional<TimePoint> since;  ///< started at or after
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
+/// What an event's publishing came to: how many the stream took, and how many of them it knew.
+struct Accepted {
+  size_t accepted = 0;
+  size_t duplicates = 0;
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;
+  using Done = std::function<void(Result<Json>)>;  ///< called once, on any thread
+
+  /// Error codes of commands and reads: `namespace.not_found`, `workflow.not_found`,
+  /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
+  /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
+  /// `stopping`, and `store.*`.
+  /// Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance {"id","created"},
+  /// DeleteWorkflow and DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}.
+  virtual void command(Command command, Done done) = 0;
+
+  /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
+  virtual void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) = 0;
+
+  /// Loads a definition (YAML or JSON), its jq programs checked too. May take some milliseconds.
+  virtual LoadedDefinition load_definition(std::string_view text) = 0;
+
+  /// Publishes into the event stream; `done` comes when the broker has them all, or with the first
+  /// error (`broker.*`): then sending all again is safe.
+  virtual void publish_events(std::string space, std::vector<Event> events,
+                              std::function<void(Result<Accepted>)> done) = 0;
+
+  // Reads. Shapes are those of INTERFACES.
+
+  virtual Result<Json> namespaces() = 0;                       ///< {"items":[{"name",…}]}
+  virtual Result<Json> workflows(std::string_view space) = 0;  ///< {"items":[{"id","revision"…}]}
+  /// {"id","revision","createdAt","definition": the text, "start": kind, "states":[ids]}
+  virtual Result<Json> workflow(std::string_view space, std::string_view id) = 0;
+  virtual Result<Json> revisions(std::string_view space, std::string_view id) = 0;
+  virtual Result<Json> instances(std::string_view space, const InstanceFilter& filter) = 0;
+  virtual Result<Json> instance(std::string_view space, const InstanceId& id) = 0;
+  virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
+  /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
+  virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
+  virtual Result<Json> dead_letters(std::string_view space, size_t limit,
+                                    std::string_view cursor) = 0;
+
+  /// ok when the streams exist and events are taken; else the error says what is waited for.
+  virtual Status ready() = 0;
+  /// {"version", "limits":{…}, "streams":{…}, …}
+  virtual Json info() = 0;
+  /// Prometheus text format 0.0.4.
+  virtual std::string metrics() = 0;
+};
+
+}  // namespace millrace

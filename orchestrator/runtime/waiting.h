@@ -1,0 +1,91 @@
+// Waiting: memory's picture of who waits for what: the listeners of starts and of waiting
+// instances, and every timer. A cache of the store and nothing more: it is built from the heads at
+// start-up and kept in step with each instance that a batch changes. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/event.h"
+#include "base/time.h"
+#include "matchers/listener_index.h"
+#include "model/input.h"
+#include "model/instance.h"
+#include "model/workflow.h"
+#include "orchestrator/timers/wheel.h"
+
+namespace millrace {
+
+/// A start that an event matches, with the entries of it that do (ascending).
+struct StartTarget {
+  WorkflowNumber workflow{};
+  std::vector<size_t> entries;
+};
+/// A waiting instance that an event matches.
+struct InstanceTarget {
+  NamespaceNumber space{};
+  InstanceId instance;
+  std::vector<size_t> entries;
+};
+/// All that one event concerns, in a fixed order: starts by number, then instances by id.
+struct Targets {
+  std::vector<StartTarget> starts;
+  std::vector<InstanceTarget> instances;
+};
+
+class Waiting {
+ public:
+  /// Forgets everything.
+  void clear();
+
+  /// Replaces what the workflow's start listens for; an empty list ends it.
+  void set_start(std::string_view space_name, WorkflowNumber workflow,
+                 const std::vector<StartEvent>& events);
+
+  /// Brings listeners and timers of the instance in step with its head.
+  void update(std::string_view space_name, const Instance& head);
+
+  void arm_delayed(uint64_t number, TimePoint at);
+  void arm_grouped(uint64_t number, TimePoint expires);
+
+  Targets match(std::string_view space_name, const Event& event);
+
+  /// Timers with a deadline <= now, in the order (deadline, owner).
+  void advance(TimePoint now, std::vector<TimerInput>& due);
+  /// When to advance next, or a little earlier.
+  std::optional<TimePoint> next_deadline() const { return wheel_.next(); }
+
+  size_t listeners() const { return index_->size(); }
+  size_t timers() const { return wheel_.size(); }
+  uint64_t patterns_over_limit() const { return index_->over_limit(); }
+
+ private:
+  /// What is kept of an instance that waits. Most have one listener and one timer.
+  struct Waiter {
+    InstanceId id;
+    NamespaceNumber space{};
+    boost::container::small_vector<ListenerIndex::Handle, 1> listeners;
+    boost::container::small_vector<Wheel::Handle, 1> timers;
+  };
+
+  uint32_t slot_of(const Instance& head);
+  void release(uint32_t slot);
+
+  std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
+  Wheel wheel_;
+  std::vector<Waiter> waiters_;
+  std::vector<uint32_t> free_;
+  boost::unordered_flat_map<InstanceId, uint32_t, std::hash<InstanceId>> slots_;
+  boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
+  std::vector<uint64_t> matched_;  // kept for its capacity
+  std::vector<Due> due_;
+};
+
+}  // namespace millrace
