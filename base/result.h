@@ -30,8 +30,9 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     return static_cast<const tl::expected<T, Error>&>(a) ==
            static_cast<const tl::expected<T, Error>&>(b);
   }
-  template <class U = T>
-  friend bool operator==(const Result& a, const std::type_identity_t<U>& b) {
+  template <class U>
+    requires(!std::is_void_v<T> && !std::is_base_of_v<tl::expected<T, Error>, U>)
+  friend bool operator==(const Result& a, const U& b) {
     return a.has_value() && *a == b;
   }
 };

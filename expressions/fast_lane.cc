@@ -18,10 +18,13 @@ using fast::Step;
 /// above what a result may have.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
-const Json kNullJson;
+const Json& null_json() {
+  static const Json json;
+  return json;
+}
 
 /// A value in the making: one that lives elsewhere (in the input or the program), or its own.
-class Value {
+class Value {  // NOLINT(bugprone-exception-escape): Json's move only asserts
  public:
   static Value borrowed(const Json& json) {
     Value value;
@@ -36,7 +39,10 @@ class Value {
 
   const Json& get() const { return borrowed_ ? *borrowed_ : owned_; }
   bool is_borrowed() const { return borrowed_ != nullptr; }
-  Json take() && { return borrowed_ ? *borrowed_ : std::move(owned_); }
+  Json take() && {
+    if (borrowed_) return *borrowed_;
+    return std::move(owned_);
+  }
 
  private:
   const Json* borrowed_ = nullptr;
@@ -129,17 +135,17 @@ Extent extent(const Json& value) {
 
 /// The member or element, null where there is none; nullopt if the value cannot be so indexed.
 const Json* step_into(const Json& value, const Step& step) {
-  if (value.is_null()) return &kNullJson;
+  if (value.is_null()) return &null_json();
   if (const auto* key = std::get_if<std::string>(&step)) {
     if (!value.is_object()) return nullptr;
     const auto member = value.find(*key);
-    return member == value.end() ? &kNullJson : &*member;
+    return member == value.end() ? &null_json() : &*member;
   }
   if (!value.is_array()) return nullptr;
   const auto size = static_cast<int64_t>(value.size());
   int64_t index = std::get<int64_t>(step);
   if (index < 0) index += size;
-  return index < 0 || index >= size ? &kNullJson : &value[static_cast<size_t>(index)];
+  return index < 0 || index >= size ? &null_json() : &value[static_cast<size_t>(index)];
 }
 
 tl::unexpected<EvaluationError> cannot_index(const Json& value, const Step& step) {
@@ -175,12 +181,12 @@ class Run {
         return comparison(node, input);
       case Node::Kind::kAnd:
       case Node::Kind::kOr: {
-        const Evaluated left = evaluate(node.children[0], input);
+        Evaluated left = evaluate(node.children[0], input);
         if (!left) return left;
         if (holds(left->get()) == (node.kind == Node::Kind::kOr)) {
           return Value::owned(node.kind == Node::Kind::kOr);
         }
-        const Evaluated right = evaluate(node.children[1], input);
+        Evaluated right = evaluate(node.children[1], input);
         if (!right) return right;
         return Value::owned(holds(right->get()));
       }
@@ -239,9 +245,9 @@ class Run {
 
   Evaluated comparison(const Node& node, const Json& input) {
     // libjq evaluates the arguments of an operator from the right.
-    const Evaluated right = evaluate(node.children[1], input);
+    Evaluated right = evaluate(node.children[1], input);
     if (!right) return right;
-    const Evaluated left = evaluate(node.children[0], input);
+    Evaluated left = evaluate(node.children[0], input);
     if (!left) return left;
     const int order = compare(left->get(), right->get());
     switch (node.kind) {

@@ -315,7 +315,7 @@ Status JqProgram::check(std::span<const std::string> programs) {
   std::string text(kPrelude);
   std::string uses = "null";
   for (size_t i = 0; i < programs.size(); ++i) {
-    if (const Status status = check_program_text(programs[i]); !status) return status;
+    if (Status status = check_program_text(programs[i]); !status) return status;
     // libjq drops a function that nothing uses before it looks up the names in it.
     fmt::format_to(std::back_inserter(text), "def __program{}: ({}\n); ", i, programs[i]);
     fmt::format_to(std::back_inserter(uses), ", __program{}", i);

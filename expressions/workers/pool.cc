@@ -38,6 +38,7 @@ QueryResult to_result(const wire::Reply& reply) {
 std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>& replies,
                                     Duration timeout, const std::string& problem) {
   std::vector<QueryResult> results;
+  results.reserve(replies.size() + 1);
   for (const wire::Reply& reply : replies) results.push_back(to_result(reply));
   if (end == Job::End::kAnswered) return results;
   if (end == Job::End::kTimedOut) {
@@ -98,6 +99,7 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
   };
   const auto submitted = [&](std::vector<size_t> members) {
     std::vector<std::string> texts;
+    texts.reserve(members.size());
     for (const size_t member : members) texts.push_back(programs[member]);
     auto promise = std::make_shared<std::promise<Answer>>();
     std::future<Answer> answer = promise->get_future();

@@ -69,6 +69,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const std::string> command)
 
   std::vector<std::string> arguments(command.begin(), command.end());
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   // libc looks for a time zone and libjq for ~/.jq; both are told where there is nothing.
