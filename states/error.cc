@@ -32,24 +32,34 @@ class ErrorState final : public State {
   std::vector<Template> args_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
-  std::string code = fields.plain().required_identifier("error");
-  const std::string text = fields.plain().required_string("message");
-  std::vector<Template> args = fields.commands("args");
-
-  Result<MessageFormat> message = MessageFormat::parse(text);
+/// nullopt where it was reported.
+std::optional<MessageFormat> load_message(StateFields& fields) {
+  if (!fields.plain().require("message")) return std::nullopt;
+  const std::optional<std::string> text = fields.plain().string("message");
+  if (!text) return std::nullopt;
+  Result<MessageFormat> message = MessageFormat::parse(*text);
   if (!message) {
     fields.plain().report("message", message.error().code, message.error().message);
-    message = MessageFormat{};
-  } else if (message->conversions() != args.size()) {
+    return std::nullopt;
+  }
+  return std::move(*message);
+}
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::string code = fields.plain().required_identifier("error");
+  const std::optional<MessageFormat> message = load_message(fields);
+  std::optional<std::vector<Template>> args = fields.commands("args");
+
+  if (message && args && message->conversions() != args->size()) {
     fields.plain().report(
         "message", "definition.message_args",
         fmt::format("the message has {} conversions and there are {} args; write one arg "
                     "for each (%% is a percent sign)",
-                    message->conversions(), args.size()));
+                    message->conversions(), args->size()));
   }
-  return std::make_unique<ErrorState>(std::move(common), std::move(code), std::move(*message),
-                                      std::move(args));
+  return std::make_unique<ErrorState>(std::move(common), std::move(code),
+                                      message.value_or(MessageFormat{}),
+                                      std::move(args).value_or(std::vector<Template>{}));
 }
 
 }  // namespace

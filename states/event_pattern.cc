@@ -59,7 +59,7 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
     for (const EventPattern::Attribute& attribute : pattern.attributes) {
       const Predicate& predicate = filter.predicates.emplace_back(resolve(attribute, rest));
       if (predicate.kind != Predicate::Kind::kPattern) continue;
-      // Found right at load, but what jq puts in may still break it ("[jq(.from)-jq(.to)]").
+      // Found right at load, but what jq puts in may still break it ("(?<jq(.name)>x)").
       if (const auto compiled = Pattern::compile(predicate.text); !compiled) {
         return tl::unexpected(Outcome(Raise{
             {kEventJq, fmt::format("context.{}: {}", attribute.name, compiled.error().message)}}));

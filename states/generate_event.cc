@@ -2,9 +2,12 @@
 // the instance does not wait for it.
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/bytes.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
+#include "cloudevents/media_type.h"
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -26,16 +29,30 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
+/// An Integer of CloudEvents has 32 bits; what is larger goes as its text.
 AttributeValue attribute_value(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_integer()) {
+  using Integer = std::numeric_limits<int32_t>;
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    if (number <= uint64_t{Integer::max()}) return static_cast<int32_t>(number);
+  } else if (value.is_number_integer()) {
     const auto number = value.get<int64_t>();
-    if (number >= std::numeric_limits<int32_t>::min() &&
-        number <= std::numeric_limits<int32_t>::max()) {
-      return static_cast<int32_t>(number);
-    }
+    if (number >= Integer::min() && number <= Integer::max()) return static_cast<int32_t>(number);
   }
   return text_of(value);
+}
+
+/// Sets what `context` may name.
+void set_attribute(Event& event, const std::string& name, const Json& value) {
+  if (value.is_null()) return;  // as in the JSON format: null is no attribute
+  if (name == "subject") {
+    event.subject = text_of(value);
+  } else if (name == "dataschema") {
+    event.dataschema = text_of(value);
+  } else {
+    event.extensions[name] = attribute_value(value);
+  }
 }
 
 /// Payload and content type of the event: a string under a type that is not JSON is Base64 of the
@@ -67,16 +84,7 @@ class GenerateEvent final : public State {
 
     Event event{.source = text_of((*values)[1]), .type = text_of((*values)[0])};
     for (size_t i = 0; i < event_.context.size(); ++i) {
-      const Json& value = (*values)[2 + i];
-      if (value.is_null()) continue;  // as in the JSON format: null is no attribute
-      const std::string& name = event_.context[i].first;
-      if (name == "subject") {
-        event.subject = text_of(value);
-      } else if (name == "dataschema") {
-        event.dataschema = text_of(value);
-      } else {
-        event.extensions[name] = attribute_value(value);
-      }
+      set_attribute(event, event_.context[i].first, (*values)[2 + i]);
     }
     set_payload(event, event_.data ? values->back() : visit.data(), event_.content_type);
 
@@ -97,29 +105,72 @@ bool is_set_elsewhere(const std::string& name) {
          name == "time" || name == "datacontenttype" || name == "data";
 }
 
+constexpr const char* kBadAttribute = "definition.attribute_value";
+
+/// What is wrong with an attribute that is known when the definition is loaded: `set` puts it into
+/// an event that is right but for it.
+Status check_attribute(const std::function<void(Event&)>& set) {
+  Event event{.id = "1", .source = "/", .type = "t"};
+  set(event);
+  return check_event(event);
+}
+
+/// Checks an attribute that has its own key, if it is a constant.
+void check_constant(StateFields& fields, std::string_view key, const Template& value,
+                    std::string Event::*attribute) {
+  if (!value.is_constant()) return;
+  const Json text = value.assemble({});
+  if (!text.is_string()) return;  // it was reported
+  const Status status =
+      check_attribute([&](Event& event) { event.*attribute = text.get<std::string>(); });
+  if (!status) fields.plain().report(key, kBadAttribute, status.error().message);
+}
+
 void load_context(StateFields& fields, EventTemplate& event) {
+  Findings& findings = fields.plain().findings();
+  AttributeNames names(findings);
   fields.texts("context", [&](const Member& member, const std::string& path, Template value) {
     std::string name = to_lower(member.key);
+    names.add(member, path);
     if (!is_attribute_name(name)) {
-      fields.plain().findings().error("definition.attribute_name", path, member.at,
-                                      "a context attribute's name is letters and digits only");
+      findings.error("definition.attribute_name", path, member.at,
+                     "a context attribute's name is letters and digits only");
     } else if (is_set_elsewhere(name)) {
-      fields.plain().findings().error(
+      findings.error(
           "definition.attribute_name", path, member.at,
           "this is not set by context: type, source and datacontenttype have keys of their own, "
           "the rest is set when the event is made");
+    } else if (value.is_constant()) {
+      const Status status =
+          check_attribute([&](Event& sample) { set_attribute(sample, name, value.assemble({})); });
+      if (!status) {
+        findings.error(kBadAttribute, path, member.value.at, status.error().message);
+      }
     }
     event.context.emplace_back(std::move(name), std::move(value));
   });
+}
+
+std::optional<std::string> content_type(Fields& fields) {
+  auto text = fields.string("datacontenttype");
+  if (!text || text->empty()) return std::nullopt;
+  if (!parse_media_type(*text)) {
+    fields.report(
+        "datacontenttype", "definition.content_type",
+        fmt::format("{} is no media type; write one such as text/plain", in_quotes(*text)));
+  }
+  return text;
 }
 
 std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
   EventTemplate event;
   fields.required_object("event", [&](StateFields& definition) {
     event.type = definition.required_text("type");
+    check_constant(definition, "type", event.type, &Event::type);
     event.source = definition.required_text("source");
+    check_constant(definition, "source", event.source, &Event::source);
     event.data = definition.command("data");
-    event.content_type = definition.plain().string("datacontenttype");
+    event.content_type = content_type(definition.plain());
     load_context(definition, event);
   });
   return std::make_unique<GenerateEvent>(std::move(common), std::move(event),

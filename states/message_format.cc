@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,14 @@ bool is_whole(const Json& value) {
   if (!value.is_number_float()) return false;
   const auto number = value.get<double>();
   return std::trunc(number) == number && std::abs(number) < 9.2e18;
+}
+
+/// Where the character that begins at byte `at` ends.
+size_t end_of_character(std::string_view text, size_t at) {
+  do {
+    ++at;
+  } while (at < text.size() && (text[at] & 0xc0) == 0x80);
+  return std::min(at, text.size());
 }
 
 /// A number by the C library's printf; `length` is its length modifier.
@@ -89,7 +98,8 @@ Result<MessageFormat> MessageFormat::parse(std::string_view text) {
           fmt::format("\"{}\" at character {} is no conversion; there are %s %v %d %i %f %g "
                       "%x %q %t, with a width and a precision of up to 99, and %% for a "
                       "percent sign",
-                      text.substr(begin, at - begin + 1), begin + 1));
+                      text.substr(begin, end_of_character(text, at) - begin),
+                      length_of(text.substr(0, begin)) + 1));
     }
     conversion.verb = text[at++];
     if (!literal.empty()) result.pieces_.emplace_back(std::move(literal));
@@ -109,7 +119,9 @@ size_t MessageFormat::conversions() const {
 std::string MessageFormat::convert(const Conversion& conversion, const Json& value) {
   const auto& [verb, flags, width, precision] = conversion;
   if ((verb == 'd' || verb == 'i') && is_whole(value)) {
-    if (value.is_number_unsigned()) {
+    // `u` knows no sign flags, so it is only for what is too large for `d`.
+    if (value.is_number_unsigned() &&
+        value.get<unsigned long long>() > std::numeric_limits<long long>::max()) {
       return print_number(flags, width, precision, "ll", 'u', value.get<unsigned long long>());
     }
     return print_number(flags, width, precision, "ll", 'd', value.get<long long>());

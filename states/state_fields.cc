@@ -21,6 +21,8 @@ bool is_blank(const Node& node) {
   return node.kind == Node::Kind::kNull || (node.kind == Node::Kind::kString && node.text.empty());
 }
 
+bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
+
 /// The pattern as it will be with some text in the places of its programs.
 std::string sample_pattern(const Template& value) {
   std::string pattern;
@@ -28,23 +30,79 @@ std::string sample_pattern(const Template& value) {
   return pattern;
 }
 
+/// Whether a program stands where its result could not be plain text: within […] each character of
+/// it would be a choice of its own, and a backslash before it would take its first away.
+bool has_program_out_of_place(const Template& value) {
+  bool in_class = false;
+  bool escaped = false;
+  for (const Template::Part& part : value.parts()) {
+    if (part.program && (in_class || escaped)) return true;
+    for (const char c : part.literal) {
+      if (escaped) {
+        escaped = false;
+      } else if (c == '\\') {
+        escaped = true;
+      } else if (c == '[' || c == ']') {
+        in_class = c == '[';
+      }
+    }
+  }
+  return false;
+}
+
+/// What a start listens for. No jq stands in it, so all its values are constants.
+StartEvent start_event(EventPattern pattern) {
+  StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
+  for (const EventPattern::Attribute& attribute : pattern.attributes) {
+    const Json value = attribute.value.assemble({});
+    start.filter.predicates.push_back(
+        value.is_string()
+            ? Predicate{attribute.name, Predicate::Kind::kPattern, value.get<std::string>()}
+            : Predicate{attribute.name, Predicate::Kind::kEquals, dump_json(value)});
+  }
+  return start;
+}
+
 }  // namespace
 
-std::optional<Template> StateFields::read(const Node& node, std::string path,
-                                          Result<Template> (*reader)(const Json& value)) {
+void AttributeNames::add(const Member& member, const std::string& path) {
+  const auto [first, is_new] = first_.emplace(to_lower(member.key), member.key);
+  if (is_new) return;
+  findings_.error("definition.duplicate_key", path, member.at,
+                  fmt::format("{} and {} are one attribute: names have no upper case",
+                              in_quotes(first->second), in_quotes(member.key)));
+}
+
+std::optional<Template> StateFields::read(const Node& node, const std::string& path,
+                                          Reader reader) {
   Result<Template> result = reader(to_json(node));
+  const auto is_slow = [](const Program& program) { return program.fast == nullptr; };
+  if (!result || std::any_of(result->programs().begin(), result->programs().end(), is_slow)) {
+    place(node, path, reader);
+  }
+  if (!result) return std::nullopt;
+  return std::move(*result);
+}
+
+void StateFields::place(const Node& node, const std::string& path, Reader reader) {
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    place(node.items[i], path_of(path, i), read_text);
+  }
+  for (const Member& member : node.members) {
+    place(member.value, path_of(path, member.key), read_text);
+  }
+  if (node.kind != Node::Kind::kString) return;
+  const Result<Template> result = reader(node.text);
   if (!result) {
-    context_.findings.error(result.error().code, std::move(path), node.at, result.error().message);
-    return std::nullopt;
+    context_.findings.error(result.error().code, path, node.at, result.error().message);
+    return;
   }
   for (const Program& program : result->programs()) {
     if (!program.fast) context_.programs.push_back({program.text, path, node.at});
   }
-  return std::move(*result);
 }
 
-std::optional<Template> StateFields::read(std::string_view key,
-                                          Result<Template> (*reader)(const Json& value)) {
+std::optional<Template> StateFields::read(std::string_view key, Reader reader) {
   const Node* const node = fields_.node(key);
   if (node == nullptr || is_blank(*node)) return std::nullopt;
   return read(*node, fields_.path(key), reader);
@@ -56,6 +114,7 @@ std::optional<Template> StateFields::query(std::string_view key) {
 
 Template StateFields::required_query(std::string_view key) {
   if (!fields_.require(key)) return {};
+  if (const Node* node = fields_.node(key); node != nullptr && is_blank(*node)) report_empty(key);
   return query(key).value_or(Template());
 }
 
@@ -64,20 +123,32 @@ std::optional<Template> StateFields::command(std::string_view key) {
 }
 
 Template StateFields::required_text(std::string_view key) {
-  if (fields_.required_string(key).empty()) return {};
+  if (required_nonempty(key).empty()) return {};
   return read(key, read_text).value_or(Template());
 }
 
-std::vector<Template> StateFields::commands(std::string_view key) {
+std::string StateFields::required_nonempty(std::string_view key) {
+  fields_.require(key);
+  const std::optional<std::string> text = fields_.string(key);
+  if (text && text->empty()) report_empty(key);
+  return text.value_or("");
+}
+
+void StateFields::report_empty(std::string_view key) {
+  fields_.report(key, "definition.empty", fmt::format("{} is empty; it must say something", key));
+}
+
+std::optional<std::vector<Template>> StateFields::commands(std::string_view key) {
   std::vector<Template> templates;
-  fields_.sequence(key, [&](const Node& node, const std::string& path) {
+  const bool is_list = fields_.sequence(key, [&](const Node& node, const std::string& path) {
     std::optional<Template> value = read(node, path, read_command);
-    if (value && value->is_constant()) {
+    if (value && value->is_constant() && node.kind != Node::Kind::kBroken) {
       context_.findings.error("definition.not_jq", path, node.at,
                               "an arg must be jq; write jq(…) around the query");
     }
     templates.push_back(std::move(value).value_or(Template()));
   });
+  if (!is_list && fields_.has(key)) return std::nullopt;
   return templates;
 }
 
@@ -95,11 +166,17 @@ std::optional<StateIndex> StateFields::transition(std::string_view key) {
   if (const auto found = context_.states.find(*id); found != context_.states.end()) {
     return found->second;
   }
+  fields_.report(key, "definition.no_state",
+                 fmt::format("there is no state {}{}", in_quotes(*id), likely_state(*id)));
+  return std::nullopt;
+}
+
+std::string StateFields::likely_state(std::string_view id) {
+  if (context_.ids_to_compare < context_.states.size()) return "";
+  context_.ids_to_compare -= context_.states.size();
   std::vector<std::string_view> ids;
   for (const auto& [known, index] : context_.states) ids.push_back(known);
-  fields_.report(key, "definition.no_state",
-                 fmt::format("there is no state {}{}", in_quotes(*id), did_you_mean(*id, ids)));
-  return std::nullopt;
+  return did_you_mean(id, ids);
 }
 
 Exit StateFields::exit(std::string_view transform_key, std::string_view transition_key) {
@@ -107,16 +184,18 @@ Exit StateFields::exit(std::string_view transform_key, std::string_view transiti
 }
 
 EventPattern::Attribute StateFields::context_attribute(const Member& member,
-                                                       const std::string& path) {
+                                                       const std::string& path, Jq jq) {
   EventPattern::Attribute attribute{.name = to_lower(member.key)};
   const auto finding = [&](std::string code, Position at, std::string message) {
     context_.findings.error(std::move(code), path, at, std::move(message));
   };
-  if (!is_attribute_name(attribute.name) || attribute.name == "type") {
+  if (attribute.name == "type") {
+    finding("definition.attribute_name", member.at, "the type has its own key beside the context");
+  } else if (attribute.name == "data") {
+    finding("definition.attribute_name", member.at, "data is the payload and no attribute");
+  } else if (!is_attribute_name(attribute.name)) {
     finding("definition.attribute_name", member.at,
-            attribute.name == "type"
-                ? "the type has its own key beside the context"
-                : "no event has an attribute of this name: it is letters and digits only");
+            "no event has an attribute of this name: it is letters and digits only");
   }
   switch (member.value.kind) {
     case Node::Kind::kString:
@@ -132,62 +211,70 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
                           describe(member.value)));
       return attribute;
   }
-  attribute.value = read(member.value, path, read_text).value_or(Template());
-  if (member.value.kind == Node::Kind::kString && attribute.value.whole() == nullptr) {
-    if (const auto pattern = Pattern::compile(sample_pattern(attribute.value)); !pattern) {
+  const bool is_text = member.value.kind == Node::Kind::kString;
+  if (is_text && jq == Jq::kNotHere && has_jq(member.value.text)) {
+    finding("definition.jq_not_here", member.value.at,
+            "a start has no data for jq to work on; write a pattern");
+    return attribute;
+  }
+  std::optional<Template> value = read(member.value, path, read_text);
+  if (!value) return attribute;
+  if (is_text && value->whole() == nullptr) {
+    if (has_program_out_of_place(*value)) {
+      finding("definition.jq_not_here", member.value.at,
+              "what jq(…) yields is plain text in a pattern, so it cannot stand within […] or "
+              "behind a backslash; write (?:…|…) instead of […]");
+    } else if (const auto pattern = Pattern::compile(sample_pattern(*value)); !pattern) {
       finding(pattern.error().code, member.value.at, pattern.error().message);
     }
   }
+  attribute.value = std::move(*value);
   return attribute;
 }
 
-EventPattern StateFields::event_pattern() {
-  EventPattern pattern{.type = fields_.required_string("type")};
-  if (pattern.type.find("jq(") != std::string::npos) {
+std::string StateFields::event_type() {
+  std::string type = required_nonempty("type");
+  if (has_jq(type)) {
     fields_.report("type", "definition.jq_not_here", "the type is compared as it is; no jq here");
+  } else if (!is_attribute_string(type)) {
+    fields_.report("type", "definition.value",
+                   "no event has such a type: it holds a line break or another control character");
   }
+  return type;
+}
+
+EventPattern StateFields::event_pattern(Jq jq) {
+  EventPattern pattern{.type = event_type()};
+  AttributeNames names(context_.findings);
   fields_.each(fields_.either({"context", "filters"}),
                [&](const Member& member, const std::string& path) {
-                 pattern.attributes.push_back(context_attribute(member, path));
+                 names.add(member, path);
+                 pattern.attributes.push_back(context_attribute(member, path, jq));
                });
   pattern.capture =
       fields_.one_of<bool>("capture", {{"payload", false}, {"event", true}}).value_or(false);
   return pattern;
 }
 
-EventPattern StateFields::required_event(std::string_view key) {
+EventPattern StateFields::event_in(std::string_view key, Jq jq) {
   EventPattern pattern;
-  required_object(key, [&](StateFields& event) { pattern = event.event_pattern(); });
+  required_object(key, [&](StateFields& event) { pattern = event.event_pattern(jq); });
   return pattern;
 }
 
-EventPattern StateFields::event_of_entry() {
-  return fields_.has("event") ? required_event("event") : event_pattern();
+EventPattern StateFields::event_of_entry(Jq jq) {
+  return fields_.has("event") ? event_in("event", jq) : event_pattern(jq);
 }
+
+EventPattern StateFields::required_event(std::string_view key) { return event_in(key, Jq::kHere); }
+
+EventPattern StateFields::event_of_entry() { return event_of_entry(Jq::kHere); }
 
 StartEvent StateFields::required_start_event(std::string_view key) {
-  StartEvent start;
-  required_object(key, [&](StateFields& event) { start = event.start_event_of_entry(); });
-  return start;
+  return start_event(event_in(key, Jq::kNotHere));
 }
 
-StartEvent StateFields::start_event_of_entry() {
-  EventPattern pattern = event_of_entry();
-  StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
-  for (const EventPattern::Attribute& attribute : pattern.attributes) {
-    if (!attribute.value.is_constant()) {
-      fields_.report(fields_.either({"context", "filters"}), "definition.jq_not_here",
-                     "a start has no data for jq to work on; write a pattern");
-      continue;
-    }
-    const Json value = attribute.value.assemble({});
-    start.filter.predicates.push_back(
-        value.is_string()
-            ? Predicate{attribute.name, Predicate::Kind::kPattern, value.get<std::string>()}
-            : Predicate{attribute.name, Predicate::Kind::kEquals, dump_json(value)});
-  }
-  return start;
-}
+StartEvent StateFields::start_event_of_entry() { return start_event(event_of_entry(Jq::kNotHere)); }
 
 void StateFields::required_object(std::string_view key,
                                   const std::function<void(StateFields&)>& read_fields) {
@@ -201,13 +288,12 @@ void StateFields::required_object(std::string_view key,
 void StateFields::required_list(std::string_view key,
                                 const std::function<void(StateFields&)>& read_fields) {
   if (!fields_.require(key)) return;
-  size_t count = 0;
-  const bool is_list = fields_.objects(key, [&](Fields& nested) {
-    ++count;
+  fields_.objects(key, [&](Fields& nested) {
     StateFields fields(nested, context_);
     read_fields(fields);
   });
-  if (is_list && count == 0) {
+  const Node* const list = fields_.node(key);
+  if (list != nullptr && list->kind == Node::Kind::kSequence && list->items.empty()) {
     fields_.report(key, "definition.empty", "the list is empty; it needs at least one entry");
   }
 }

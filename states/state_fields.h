@@ -33,6 +33,20 @@ struct LoadContext {
   Findings& findings;
   std::map<std::string, StateIndex, std::less<>> states;  ///< by id
   std::vector<PlacedProgram> programs;
+  /// How many ids may still be compared for "did you mean". Without a bound a text of 1 MiB, with
+  /// thousands of states and as many wrong transitions, is compared for minutes.
+  size_t ids_to_compare = 50'000;
+};
+
+/// Finds keys of a mapping that name one attribute, the names of attributes being lower case.
+class AttributeNames {
+ public:
+  explicit AttributeNames(Findings& findings) : findings_(findings) {}
+  void add(const Member& member, const std::string& path);
+
+ private:
+  Findings& findings_;
+  std::map<std::string, std::string> first_;  ///< name → the key that had it first
 };
 
 class StateFields {
@@ -49,14 +63,18 @@ class StateFields {
   /// The other fields that the language calls a jq command: a bare string is a literal, `"."` the
   /// whole data.
   std::optional<Template> command(std::string_view key);
-  /// Text that may contain `jq(…)`.
+  /// Text that may contain `jq(…)`, and is not empty.
   Template required_text(std::string_view key);
-  /// A list in which each item must be jq (`args`).
-  std::vector<Template> commands(std::string_view key);
+  /// A list in which each item must be jq (`args`); empty if it is absent, nullopt if it is no
+  /// list.
+  std::optional<std::vector<Template>> commands(std::string_view key);
   /// A mapping with keys of the author's choice and templates as values.
   void texts(
       std::string_view key,
       const std::function<void(const Member& member, const std::string& path, Template)>& read);
+
+  /// Text without jq that is not empty.
+  std::string required_nonempty(std::string_view key);
 
   // The way on.
 
@@ -83,11 +101,24 @@ class StateFields {
   Span required_duration(std::string_view key);
 
  private:
-  std::optional<Template> read(const Node& node, std::string path,
-                               Result<Template> (*reader)(const Json& value));
-  std::optional<Template> read(std::string_view key, Result<Template> (*reader)(const Json& value));
-  EventPattern event_pattern();
-  EventPattern::Attribute context_attribute(const Member& member, const std::string& path);
+  using Reader = Result<Template> (*)(const Json& value);
+
+  /// Whether jq may stand in an event's context.
+  enum class Jq { kHere, kNotHere };
+
+  std::optional<Template> read(const Node& node, const std::string& path, Reader reader);
+  std::optional<Template> read(std::string_view key, Reader reader);
+  /// Reads the strings in a value one by one: what is wrong with one is reported, and its programs
+  /// are noted, at its own place.
+  void place(const Node& node, const std::string& path, Reader reader);
+  void report_empty(std::string_view key);
+  std::string likely_state(std::string_view id);
+
+  EventPattern event_in(std::string_view key, Jq jq);
+  EventPattern event_of_entry(Jq jq);
+  EventPattern event_pattern(Jq jq);
+  std::string event_type();
+  EventPattern::Attribute context_attribute(const Member& member, const std::string& path, Jq jq);
 
   Fields& fields_;
   LoadContext& context_;

@@ -11,15 +11,31 @@ namespace {
 
 /// What fits into one message of a broker with the default max_payload of 1 MiB, with room for
 /// headers (ARCHITECTURE, decision 10).
-constexpr size_t kMaxGeneratedEventBytes = (1024 - 16) * 1024;
+constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
 /// A JSON text grows at most sixfold when its characters are escaped, bytes less in Base64.
 constexpr size_t kWorstGrowth = 6;
 
+/// More than id, time and the names and punctuation of the core attributes take.
+constexpr size_t kEnvelopeBytes = 512;
+
 Outcome raise(const EvaluationError& error) { return Raise{{error.code, error.message}}; }
 
+Raise data_too_deep() {
+  return {
+      {"millrace.limits.data", fmt::format("the data would nest deeper than {}", kMaxJsonDepth)}};
+}
+
 bool is_too_large(const Event& event) {
-  const size_t size = event.source.size() + event.type.size() + event.data.value_or("").size();
+  const auto size_of = [](const std::optional<std::string>& text) {
+    return text ? text->size() : 0;
+  };
+  size_t size = kEnvelopeBytes + event.source.size() + event.type.size() + size_of(event.data) +
+                size_of(event.subject) + size_of(event.dataschema) + size_of(event.datacontenttype);
+  for (const auto& [name, value] : event.extensions) {
+    const auto* const text = std::get_if<std::string>(&value);
+    size += kEnvelopeBytes + name.size() + (text ? text->size() : 0);
+  }
   if (size * kWorstGrowth < kMaxGeneratedEventBytes) return false;
   return encode_json_event(event).size() > kMaxGeneratedEventBytes;
 }
@@ -125,10 +141,7 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
 
 std::optional<Raise> Visit::set_data(Json data) {
   acted_ = true;
-  if (nests_deeper(data, kMaxJsonDepth)) {
-    return Raise{{"millrace.limits.data",
-                  fmt::format("the data would nest deeper than {}", kMaxJsonDepth)}};
-  }
+  if (nests_deeper(data, kMaxJsonDepth)) return data_too_deep();
   instance_.data = LazyJson(std::move(data));
   return std::nullopt;
 }
@@ -140,6 +153,7 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
                   fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
                               data().type_name())}};
   }
+  if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
   instance_.data.edit()[key] = std::move(value);
   return std::nullopt;
 }

@@ -49,7 +49,8 @@ class Visit {
 
   /// Replaces the data; Raise millrace.limits.data where it would nest deeper than kMaxJsonDepth.
   std::optional<Raise> set_data(Json data);
-  /// Adds or replaces a key of the data; Raise direktiv.jq.notObject where the data is no object.
+  /// Adds or replaces a key of the data; Raise direktiv.jq.notObject where the data is no object,
+  /// millrace.limits.data as set_data.
   std::optional<Raise> put(const std::string& key, Json value);
 
   /// Listen for an event; it comes to State::take under `entry`.

@@ -12,6 +12,9 @@
 namespace millrace {
 namespace {
 
+/// SEMANTICS "States", log.
+constexpr size_t kMaxLogBytes = size_t{64} << 10;
+
 /// One call of step(): what it works on and what it has found so far.
 class Stepper {
  public:
@@ -89,10 +92,10 @@ class Stepper {
   /// Runs through states until the instance waits, parks, ends or reaches the bound.
   void proceed(std::span<const EvaluationResult> results) {
     result_.changed = true;
-    uint32_t count = 0;
+    const uint32_t begin = instance_.transitions;
     do {
       if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
-      if (count++ >= 2 * limits_.transitions_per_step) {  // each is a way in and a way out
+      if (instance_.transitions - begin >= limits_.transitions_per_step) {
         result_.unfinished = true;
         return;
       }
@@ -109,13 +112,8 @@ class Stepper {
   }
 
   void enter(Visit& visit) {
-    if (const auto& log = state().common().log) {
-      auto value = visit.evaluate(*log);
-      if (!value) return settle(visit, value.error());
-      visit.tell(HistoryKind::kLog, {{"value", std::move(*value)}});
-    }
     const LazyJson data = instance_.data;
-    const Outcome outcome = state().enter(visit);
+    const Outcome outcome = log_and_enter(visit);
     if (!std::holds_alternative<Park>(outcome)) {
       tell(HistoryKind::kEntered);
       if (std::holds_alternative<Wait>(outcome) || visit.has_effects()) {
@@ -123,6 +121,20 @@ class Stepper {
       }
     }
     settle(visit, outcome);
+  }
+
+  Outcome log_and_enter(Visit& visit) {
+    if (const auto& log = state().common().log) {
+      auto value = visit.evaluate(*log);
+      if (!value) return std::move(value).error();
+      if (const size_t size = dump_json(*value).size(); size > kMaxLogBytes) {
+        return Raise{{"millrace.limits.log",
+                      fmt::format("what `log` yields is {} bytes of JSON; a record holds {}", size,
+                                  kMaxLogBytes)}};
+      }
+      visit.tell(HistoryKind::kLog, {{"value", std::move(*value)}});
+    }
+    return state().enter(visit);
   }
 
   void leave(Visit& visit) {
@@ -138,6 +150,8 @@ class Stepper {
 
   /// Does what a visit wants, then what its outcome says.
   void settle(Visit& visit, const Outcome& outcome) {
+    // A visit that parks is made again from its beginning, and tells then what it has to tell.
+    if (std::holds_alternative<Park>(outcome)) visit.take_history();
     settle_notes(visit);
     if (const auto* out = std::get_if<Leave>(&outcome)) {
       clear_waits();

@@ -1,0 +1,283 @@
+#include "tests/tables/table_file.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "orchestrator/definition/loader.h"
+#include "policies/duration.h"
+#include "tests/tables/event_text.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kWorkflow = "workflow:";
+constexpr std::string_view kCase = "case:";
+constexpr std::string_view kInput = "input:";
+constexpr size_t kColumns = 5;
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// Takes the first word off the front.
+std::string_view take_word(std::string_view& text) {
+  text = trimmed(text);
+  const size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text = trimmed(text.substr(end));
+  return word;
+}
+
+class Parser {
+ public:
+  Parser(const std::string& file, std::string_view text) : file_(file), lines_(lines_of(text)) {}
+
+  Result<std::vector<TableCase>> parse() {
+    for (; at_ < lines_.size(); ++at_) {
+      const std::string_view line = lines_[at_];
+      if (trimmed(line).empty() || line.starts_with('#')) continue;
+      if (line == kWorkflow) {
+        read_workflow();
+      } else if (line.starts_with(kCase)) {
+        TRY(begin_case(trimmed(line.substr(kCase.size()))));
+      } else if (cases_.empty()) {
+        return malformed("expected `workflow:` or `case:`");
+      } else if (line.starts_with(kInput)) {
+        auto input = parse_json(trimmed(line.substr(kInput.size())));
+        if (!input) return malformed(input.error().message);
+        cases_.back().input = std::move(*input);
+      } else if (line.starts_with(' ')) {
+        TRY(read_row(trimmed(line)));
+      } else {
+        return malformed("expected `workflow:`, `case:`, `input:` or an indented row");
+      }
+    }
+    return std::move(cases_);
+  }
+
+ private:
+  tl::unexpected<Error> malformed(std::string_view what) const {
+    return fail("table.malformed", fmt::format("{}:{}: {}", file_, at_ + 1, what));
+  }
+
+  void read_workflow() {
+    workflow_.clear();
+    while (at_ + 1 < lines_.size() &&
+           (lines_[at_ + 1].starts_with("  ") || lines_[at_ + 1].empty())) {
+      const std::string& line = lines_[++at_];
+      workflow_ += line.empty() ? "\n" : line.substr(2) + "\n";
+    }
+  }
+
+  Status begin_case(std::string_view title) {
+    if (workflow_.empty()) return malformed("a case needs a `workflow:` above it");
+    if (title.empty()) return malformed("a case needs a sentence");
+    if (!titles_.insert(std::string(title)).second) return malformed("the sentence is there twice");
+    cases_.push_back(
+        {.file = file_, .line = at_ + 1, .title = std::string(title), .workflow = workflow_});
+    comments_.clear();
+    return {};
+  }
+
+  Status read_row(std::string_view line) {
+    if (line.starts_with('#')) {
+      comments_.emplace_back(line);
+      return {};
+    }
+    // A new row may be its first two columns only: UPDATE_GOLDEN writes the others.
+    std::array<std::string, kColumns> columns;
+    size_t count = 0;
+    for (bool more = true; more; ++count) {
+      const size_t bar = count + 1 < kColumns ? std::min(line.find('|'), line.size()) : line.size();
+      columns[count] = trimmed(line.substr(0, bar));
+      more = bar < line.size();
+      if (more) line.remove_prefix(bar + 1);
+    }
+    if (count < 2) return malformed("a row is `at | input | state | status | does`");
+    auto& [at, input, state, status, does] = columns;
+    auto& rows = cases_.back().rows;
+    if (at.empty()) {
+      if (rows.empty() || !input.empty() || !state.empty() || !status.empty()) {
+        return malformed("a row without a time goes on with the last column of the one above");
+      }
+      rows.back().row.does.push_back(std::move(does));
+      return {};
+    }
+    rows.push_back({.line = at_ + 1,
+                    .comments = std::move(comments_),
+                    .row = {std::move(at),
+                            std::move(input),
+                            std::move(state),
+                            std::move(status),
+                            {std::move(does)}}});
+    comments_.clear();
+    return {};
+  }
+
+  const std::string& file_;
+  std::vector<std::string> lines_;
+  size_t at_ = 0;
+  std::string workflow_;
+  std::vector<std::string> comments_;
+  std::set<std::string> titles_;
+  std::vector<TableCase> cases_;
+};
+
+Result<TimePoint> parse_at(std::string_view text) {
+  return TRY(Span::parse(text)).after(run_start());
+}
+
+/// `[1,"x"]`, and behind it `error CODE MESSAGE` for a last query that failed.
+Result<EvaluationResult> parse_results(std::string_view text) {
+  const size_t end = text.rfind(']');
+  if (end == std::string_view::npos) return fail("table.input", "the results are a JSON array");
+  EvaluationResult results;
+  for (const Json& value : TRY(parse_json(text.substr(0, end + 1)))) results.emplace_back(value);
+  text.remove_prefix(end + 1);
+  if (take_word(text) == "error") {
+    const std::string_view code = take_word(text);
+    results.emplace_back(evaluation_failed(code, std::string(text)));
+  }
+  return results;
+}
+
+/// Carries out one row.
+Status perform(InstanceRun& run, std::string_view at, std::string_view input, size_t number) {
+  const TimePoint time = TRY(parse_at(at));
+  if (time < run.now()) return fail("table.input", "the time goes back");
+  run.set_time(time);
+  const std::string_view word = take_word(input);
+  if (word == "enter" || word == "restart") {
+    run.proceed();
+  } else if (word == "tick") {
+    run.tick();
+  } else if (word == "event") {
+    run.event(
+        TRY(parse_event_text(input, Event{.id = fmt::format("e{}", number), .source = "test"})));
+  } else if (word == "evaluated") {
+    if (!run.asked()) return fail("table.input", "nothing has been asked");
+    run.evaluated(TRY(parse_results(input)));
+  } else if (word == "fire") {
+    const std::string_view kind = take_word(input);
+    if (kind != "delay" && kind != "timeout") return fail("table.input", "fire delay, or timeout");
+    run.fire(kind == "delay" ? TimerKind::kDelay : TimerKind::kStateTimeout, TRY(parse_at(input)));
+  } else if (word == "cancel") {
+    const std::string code(take_word(input));
+    run.cancel({code, std::string(input)});
+  } else {
+    return fail("table.input",
+                fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, "
+                            "fire and cancel",
+                            word));
+  }
+  return {};
+}
+
+/// The one row of a definition that is refused: what is wrong with it, and where.
+Result<std::vector<TableRow>> refused(const TableCase& table_case, const Findings& findings) {
+  if (table_case.rows.size() != 1 || table_case.rows.front().row.input != "load") {
+    return fail("table.input", fmt::format("{}:{}: {}", table_case.file, table_case.line,
+                                           render_text(findings, "the workflow")));
+  }
+  TableRow row = table_case.rows.front();
+  row.row.state = "-";
+  row.row.status = "refused";
+  row.row.does.clear();
+  for (const Finding& finding : findings.sorted()) {
+    row.row.does.push_back(fmt::format("{} {}: {}", finding.code, finding.path, finding.message));
+  }
+  return std::vector<TableRow>{std::move(row)};
+}
+
+/// Code points, which is what a column is wide.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> print_rows(const std::vector<TableRow>& rows) {
+  std::array<size_t, kColumns - 1> widths{};
+  const auto columns = [](const TraceRow& row) {
+    return std::array<std::string_view, kColumns - 1>{row.at, row.input, row.state, row.status};
+  };
+  for (const TableRow& row : rows) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(columns(row.row)[i]));
+    }
+  }
+  std::vector<std::string> lines;
+  for (const TableRow& row : rows) {
+    for (const std::string& comment : row.comments) lines.push_back("  " + comment);
+    bool first = true;
+    for (const std::string& does : row.row.does) {
+      std::string line = "  ";
+      for (size_t i = 0; i < widths.size(); ++i) {
+        const std::string_view cell = first ? columns(row.row)[i] : std::string_view();
+        const std::string padding(widths[i] - width_of(cell), ' ');
+        // Times stand to the right, so that their units are below each other.
+        line += i == 0 ? padding + std::string(cell) : std::string(cell) + padding;
+        line += " | ";
+      }
+      lines.push_back(line + does);
+      first = false;
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Result<std::vector<TableCase>> parse_table(const std::string& file, std::string_view text) {
+  return Parser(file, text).parse();
+}
+
+Result<std::vector<TableRow>> run_case(const TableCase& table_case) {
+  const Loaded loaded = load_workflow(table_case.workflow, {});
+  if (!loaded.workflow) return refused(table_case, loaded.findings);
+  InstanceRun run(loaded.workflow, table_case.input);
+  std::vector<TableRow> rows = table_case.rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (const Status done = perform(run, rows[i].row.at, rows[i].row.input, i); !done) {
+      return fail("table.input",
+                  fmt::format("{}:{}: {}", table_case.file, rows[i].line, done.error().message));
+    }
+    const TraceRow& actual = run.rows().back();
+    rows[i].row.state = actual.state;
+    rows[i].row.status = actual.status;
+    rows[i].row.does = actual.does;
+  }
+  return rows;
+}
+
+std::string replace_rows(std::string_view text, const TableCase& table_case,
+                         const std::vector<TableRow>& rows) {
+  const std::vector<std::string> lines = lines_of(text);
+  std::string out;
+  size_t at = 0;
+  const auto copy_line = [&] { out += lines[at++] + "\n"; };
+  const auto is_row = [&] { return at < lines.size() && lines[at].starts_with(' '); };
+  while (at < table_case.line) copy_line();
+  while (at < lines.size() && lines[at].starts_with(kInput)) copy_line();
+  while (is_row()) ++at;
+  for (const std::string& line : print_rows(rows)) out += line + "\n";
+  while (at < lines.size()) copy_line();
+  return out;
+}
+
+}  // namespace millrace
