@@ -1,5 +1,7 @@
 #include "orchestrator/definition/loader.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "cloudevents/event_check.h"
@@ -23,6 +25,20 @@ void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> 
   }
 }
 
+std::string with_article(std::string_view word) {
+  const bool is_vowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+  return fmt::format("{} {}", is_vowel ? "an" : "a", word);
+}
+
+/// State types of the language that this version does not carry out.
+constexpr std::array<std::string_view, 6> kLaterTypes = {"action",   "foreach", "getter",
+                                                         "parallel", "setter",  "validate"};
+
+/// A wrong program costs the workers several compiles of 15 ms and more: thousands of them would
+/// keep them from all other work for minutes.
+constexpr size_t kProgramsAtOnce = 200;
+constexpr size_t kEnoughWrongPrograms = 20;
+
 class Loader {
  public:
   explicit Loader(Findings& findings) : context_{.findings = findings} {}
@@ -43,19 +59,43 @@ class Loader {
 
   /// Has the programs checked, each text once.
   void check_programs(const ProgramCheck& check) {
+    std::map<std::string_view, size_t> numbers;
     std::vector<std::string> texts;
-    for (const PlacedProgram& program : context_.programs) texts.push_back(program.text);
-    if (texts.empty()) return;
-    const auto errors = check(texts);
-    for (size_t i = 0; i < errors.size(); ++i) {
-      const PlacedProgram& program = context_.programs[i];
-      if (errors[i]) {
-        context_.findings.error(errors[i]->code, program.path, program.at, errors[i]->message);
+    for (const PlacedProgram& program : context_.programs) {
+      if (numbers.emplace(program.text, texts.size()).second) texts.push_back(program.text);
+    }
+    const std::vector<std::optional<Error>> errors = errors_in(texts, check);
+    for (const PlacedProgram& program : context_.programs) {
+      const size_t number = numbers.at(program.text);
+      if (number >= errors.size()) {
+        context_.findings.warning(
+            "jq.unchecked", program.path, program.at,
+            fmt::format("{} programs from here on were not checked, as so many before are wrong",
+                        texts.size() - number));
+        return;
+      }
+      if (const std::optional<Error>& error = errors[number]) {
+        context_.findings.error(error->code, program.path, program.at, error->message);
       }
     }
   }
 
  private:
+  /// What is wrong with each program; of fewer than all of them once there are enough wrong ones.
+  static std::vector<std::optional<Error>> errors_in(std::span<const std::string> programs,
+                                                     const ProgramCheck& check) {
+    std::vector<std::optional<Error>> errors;
+    size_t wrong = 0;
+    while (errors.size() < programs.size() && wrong < kEnoughWrongPrograms) {
+      const size_t count = std::min(kProgramsAtOnce, programs.size() - errors.size());
+      for (std::optional<Error>& error : check(programs.subspan(errors.size(), count))) {
+        wrong += error ? 1 : 0;
+        errors.push_back(std::move(error));
+      }
+    }
+    return errors;
+  }
+
   /// Gives each state its index before any of them is read: a transition may go forward.
   void number_states(const Node& document) {
     const Member* const states = document.find("states");
@@ -72,28 +112,26 @@ class Loader {
   }
 
   void read_states(Fields& fields, Workflow& workflow) {
-    if (!fields.require("states")) return;
-    const bool is_list = fields.objects(
-        "states", [&](Fields& state) { workflow.states.push_back(read_state(state)); });
-    if (is_list && workflow.states.empty()) {
-      fields.report("states", "definition.empty", "a workflow needs at least one state");
-    }
+    StateFields(fields, context_).required_list("states", [&](StateFields& state) {
+      workflow.states.push_back(read_state(state));
+    });
   }
 
-  std::shared_ptr<const State> read_state(Fields& fields) {
-    StateFields state(fields, context_);
+  std::shared_ptr<const State> read_state(StateFields& state) {
+    Fields& fields = state.plain();
     StateCommon common;
     common.id = fields.required_identifier("id");
-    const StateType* const type = read_type(fields);
+    const StateType* const type = read_type(state);
     common.log = state.command("log");
     fields.objects("catch", [&](Fields& entry) {
       StateFields target(entry, context_);
-      common.catches.push_back(
-          {.error = entry.required_string("error"), .transition = target.transition("transition")});
+      common.catches.push_back({.error = target.required_nonempty("error"),
+                                .transition = target.transition("transition")});
     });
     refuse_unsupported(fields, {"retries", "retry"});
     if (type == nullptr) {
-      // Nobody knows its fields, so none of them can be wrong.
+      // Nobody knows its other fields, so none of them can be wrong.
+      state.exit("transform", "transition");
       fields.pass_over();
       return nullptr;
     }
@@ -102,7 +140,7 @@ class Loader {
       common.timeout = fields.duration("timeout");
     } else if (fields.has("timeout")) {
       fields.report("timeout", "definition.not_here",
-                    fmt::format("a {} state has no timeout", type->name));
+                    fmt::format("{} state has no timeout", with_article(type->name)));
     }
     if (!type->has_own_exits) {
       common.exits.push_back(state.exit("transform", "transition"));
@@ -112,15 +150,20 @@ class Loader {
     return type->load(state, std::move(common));
   }
 
-  const StateType* read_type(Fields& fields) {
-    const std::string name = fields.required_string("type");
+  static const StateType* read_type(StateFields& state) {
+    const std::string name = state.required_nonempty("type");
     const StateType* const type = find_state_type(name);
     if (type != nullptr || name.empty()) return type;
     std::vector<std::string_view> names;
     for (const StateType* known : state_types()) names.push_back(known->name);
-    fields.report("type", "definition.state_type",
-                  fmt::format("{} is no state type of this version; there are {}{}", in_quotes(name),
-                              fmt::join(names, ", "), did_you_mean(name, names)));
+    const bool is_later =
+        std::find(kLaterTypes.begin(), kLaterTypes.end(), name) != kLaterTypes.end();
+    state.plain().report(
+        "type", is_later ? "definition.unsupported" : "definition.state_type",
+        is_later ? fmt::format("this version does not carry out {} states; there are {}", name,
+                               fmt::join(names, ", "))
+                 : fmt::format("{} is no state type; there are {}{}", in_quotes(name),
+                               fmt::join(names, ", "), did_you_mean(name, names)));
     return nullptr;
   }
 
@@ -135,9 +178,9 @@ class Loader {
                         ? fmt::format("a switch has none of its own; write it on a condition, "
                                       "or as `{}`",
                                       proper)
-                        : fmt::format("an {} has none of its own; write it on an entry of "
+                        : fmt::format("{} has none of its own; write it on an entry of "
                                       "`events`",
-                                      type.name));
+                                      with_article(type.name)));
     }
   }
 
@@ -145,22 +188,14 @@ class Loader {
     using Kind = Start::Kind;
     StateFields state(fields, context_);
     Start start;
-    if (!fields.require("type")) return start;
-    if (const Node* type = fields.node("type"); type != nullptr && type->text == "scheduled") {
-      fields.report("type", "definition.unsupported",
-                    "this version does not carry out scheduled starts");
+    start.state = state.transition("state").value_or(0);
+    const std::optional<Kind> kind = read_start_kind(fields);
+    if (!kind) {
+      // What else may stand here depends on the type.
       fields.pass_over();
       return start;
     }
-    start.kind = fields
-                     .one_of<Kind>("type", {{"default", Kind::kDefault},
-                                            {"event", Kind::kEvent},
-                                            {"eventsXor", Kind::kEventsXor},
-                                            {"eventXor", Kind::kEventsXor},
-                                            {"eventsAnd", Kind::kEventsAnd},
-                                            {"eventAnd", Kind::kEventsAnd}})
-                     .value_or(Kind::kDefault);
-    start.state = state.transition("state").value_or(0);
+    start.kind = *kind;
     if (start.kind == Kind::kEvent) {
       start.events.push_back(state.required_start_event("event"));
     } else if (start.kind != Kind::kDefault) {
@@ -175,8 +210,25 @@ class Loader {
     return start;
   }
 
+  static std::optional<Start::Kind> read_start_kind(Fields& fields) {
+    using Kind = Start::Kind;
+    if (!fields.require("type")) return std::nullopt;
+    if (const Node* type = fields.node("type"); type != nullptr && type->text == "scheduled") {
+      fields.report("type", "definition.unsupported",
+                    "this version does not carry out scheduled starts");
+      return std::nullopt;
+    }
+    return fields.one_of<Kind>("type", {{"default", Kind::kDefault},
+                                        {"event", Kind::kEvent},
+                                        {"eventsXor", Kind::kEventsXor},
+                                        {"eventXor", Kind::kEventsXor},
+                                        {"eventsAnd", Kind::kEventsAnd},
+                                        {"eventAnd", Kind::kEventsAnd}});
+  }
+
   void read_correlate(Fields& fields, Start& start) {
     fields.sequence("correlate", [&](const Node& node, const std::string& path) {
+      if (node.kind == Node::Kind::kBroken) return;
       std::string name = node.kind == Node::Kind::kString ? to_lower(node.text) : "";
       if (!is_attribute_name(name)) {
         context_.findings.error("definition.attribute_name", path, node.at,

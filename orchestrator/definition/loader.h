@@ -26,7 +26,9 @@ struct Loaded {
   Findings findings;
 };
 
-/// `check` may be empty for a text whose programs were checked before: one from the store.
+/// Programs are given to `check` up to 200 at a time and no more after 20 wrong ones; then a
+/// warning `jq.unchecked` says so. `check` may be empty for a text whose programs were checked
+/// before: one from the store.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check);
 
 }  // namespace millrace

@@ -1,0 +1,347 @@
+#include "orchestrator/definition/loader.h"
+
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "states/state.h"
+#include "tests/unit/definition/corpus.h"
+#include "tests/unit/definition/described.h"
+#include "tests/unit/expressions/pool_fixture.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using Programs = std::vector<std::string>;
+
+/// As the workers do, for programs with `nojq` in them.
+std::vector<std::optional<Error>> refuse_nojq(std::span<const std::string> programs) {
+  std::vector<std::optional<Error>> errors;
+  for (const std::string& program : programs) {
+    const bool is_bad = program.find("nojq") != std::string::npos;
+    errors.push_back(is_bad ? std::optional(Error{"jq.syntax", fmt::format("{} is no jq", program)})
+                            : std::nullopt);
+  }
+  return errors;
+}
+
+Loaded load(std::string_view text) { return load_workflow(text, refuse_nojq); }
+
+/// The findings as `line:column code path: message`.
+std::vector<std::string> findings_in(std::string_view text) {
+  const Loaded loaded = load(text);
+  EXPECT_EQ(loaded.workflow == nullptr, loaded.findings.has_errors());
+  std::vector<std::string> out;
+  for (const Finding& one : loaded.findings.sorted()) {
+    out.push_back(fmt::format("{}:{} {} {}: {}", one.at.line, one.at.column, one.code, one.path,
+                              one.message));
+  }
+  return out;
+}
+
+TEST(GoodDefinitions, HaveNoFindings) {
+  for (const std::string& file : corpus_files("good")) {
+    const Loaded loaded = load(read_text_file(file));
+    EXPECT_EQ(render_text(loaded.findings, file), "");
+    EXPECT_NE(loaded.workflow, nullptr) << file;
+  }
+}
+
+/// The first part of a file's name, up to the dot, with its folder.
+std::string workflow_of(const std::string& file) {
+  return file.substr(0, file.find('.', file.rfind('/')));
+}
+
+TEST(GoodDefinitions, ThatAreOneWorkflowLoadAlike) {
+  std::map<std::string, std::pair<std::string, Json>> first;
+  size_t compared = 0;
+  for (const std::string& file : corpus_files("good")) {
+    const Loaded loaded = load(read_text_file(file));
+    ASSERT_NE(loaded.workflow, nullptr) << file;
+    const Json description = described(*loaded.workflow);
+    const auto [one, is_new] = first.try_emplace(workflow_of(file), file, description);
+    if (is_new) continue;
+    ++compared;
+    const auto& [first_file, first_description] = one->second;
+    EXPECT_EQ(description, first_description) << first_file << " and " << file << " differ:\n"
+                                              << Json::diff(first_description, description).dump(1);
+  }
+  EXPECT_GE(compared, 18U);
+  EXPECT_GE(first.size(), 11U);
+}
+
+TEST(GoodDefinitions, AreReadWhole) {
+  const Loaded loaded = load(read_text_file("tests/corpus/definitions/good/every_field.yaml"));
+  ASSERT_NE(loaded.workflow, nullptr);
+  const Workflow& workflow = *loaded.workflow;
+  EXPECT_EQ(workflow.id, "Every.field_of-2021");
+  EXPECT_EQ(workflow.name, "every field");
+  EXPECT_EQ(workflow.description, "what the loader reads");
+  EXPECT_EQ(workflow.version, "1.0");
+
+  const Start& start = workflow.start;
+  EXPECT_EQ(start.kind, Start::Kind::kEventsAnd);
+  EXPECT_EQ(start.state, 0U);
+  EXPECT_THAT(start.correlate, ElementsAre("orderid", "region"));
+  EXPECT_EQ(start.lifespan, Span{.fixed = std::chrono::hours(36)});
+  const StartEvent placed{
+      .filter = {.type = "order.placed",
+                 .predicates = {{"source", Predicate::Kind::kPattern, "^shop$"},
+                                {"region", Predicate::Kind::kPattern, "[en][uz]"}}},
+      .capture = true};
+  EXPECT_THAT(start.events, ElementsAre(placed, StartEvent{.filter = {.type = "order.paid"}}));
+
+  std::vector<std::string> ids;
+  for (const auto& state : workflow.states) {
+    ids.push_back(fmt::format("{}: {}", state->common().id, state->common().type));
+  }
+  EXPECT_THAT(
+      ids, ElementsAre("wait: consumeEvent", "both: eventAnd", "either: eventXor", "choose: switch",
+                       "sleep: delay", "tell: generateEvent", "give-up: error", "end: noop"));
+
+  const StateCommon& wait = workflow.states[0]->common();
+  EXPECT_EQ(wait.timeout, Span{.fixed = std::chrono::milliseconds(500)});
+  ASSERT_TRUE(wait.log);
+  EXPECT_EQ(wait.log->programs().size(), 1U);
+  ASSERT_EQ(wait.catches.size(), 2U);
+  EXPECT_EQ(wait.catches[0].error, "direktiv.stateTimeout");
+  EXPECT_EQ(wait.catches[0].transition, 6U);
+  EXPECT_EQ(wait.catches[1].transition, std::nullopt);
+  ASSERT_EQ(wait.exits.size(), 1U);
+  EXPECT_EQ(wait.exits[0].transition, 1U);
+  EXPECT_NE(wait.exits[0].transform->whole(), nullptr);
+
+  const std::vector<Exit>& choose = workflow.states[3]->common().exits;
+  ASSERT_EQ(choose.size(), 3U);
+  EXPECT_EQ(choose[0].transition, 5U);
+  EXPECT_FALSE(choose[1].transform);
+  EXPECT_FALSE(choose[1].transition);
+  EXPECT_EQ(choose[2].transition, 4U);
+  EXPECT_FALSE(workflow.states[7]->common().timeout);
+}
+
+TEST(BadDefinitions, HaveTheirFindingsWhereTheyAreMarked) {
+  const bool update = std::getenv("UPDATE_GOLDEN") != nullptr;
+  for (const std::string& file : corpus_files("bad")) {
+    const std::string annotated = read_text_file(file);
+    const std::string text = without_marks(annotated);
+    const Loaded loaded = load(text);
+    EXPECT_TRUE(loaded.findings.has_errors()) << file;
+    EXPECT_EQ(loaded.workflow, nullptr) << file;
+    const std::string found = with_marks(text, loaded.findings);
+    if (update) {
+      write_text_file(file, found);
+    } else {
+      EXPECT_EQ(found, annotated) << file;
+    }
+  }
+}
+
+TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
+  std::set<std::string> codes;
+  for (const std::string& file : corpus_files("bad")) {
+    for (const Finding& finding : load(without_marks(read_text_file(file))).findings.sorted()) {
+      codes.insert(finding.code);
+    }
+  }
+  EXPECT_EQ(codes, (std::set<std::string>{
+                       "definition.alias",
+                       "definition.alias_bomb",
+                       "definition.alias_cycle",
+                       "definition.attribute_name",
+                       "definition.attribute_value",
+                       "definition.both_keys",
+                       "definition.content_type",
+                       "definition.documents",
+                       "definition.duplicate_id",
+                       "definition.duplicate_key",
+                       "definition.empty",
+                       "definition.identifier",
+                       "definition.jq_not_here",
+                       "definition.key",
+                       "definition.merge_key",
+                       "definition.message_args",
+                       "definition.message_format",
+                       "definition.missing",
+                       "definition.no_state",
+                       "definition.not_here",
+                       "definition.not_jq",
+                       "definition.number",
+                       "definition.state_type",
+                       "definition.syntax",
+                       "definition.tag",
+                       "definition.type",
+                       "definition.unknown_key",
+                       "definition.unsupported",
+                       "definition.value",
+                       "duration.malformed",
+                       "duration.negative",
+                       "duration.overflow",
+                       "duration.unit",
+                       "duration.zero",
+                       "jq.empty",
+                       "jq.malformed",
+                       "jq.syntax",
+                       "jq.unbalanced",
+                       "jq.unterminated",
+                       "pattern.malformed",
+                   }));
+}
+
+TEST(BadDefinitions, ThatFitNoFileOfTheCorpus) {
+  struct Row {
+    const char* what;
+    std::string text;
+    const char* finding;
+  };
+  const std::string noop = "id: a\nstates: [{id: a, type: noop, transform: ";
+  const std::vector<Row> rows = {
+      {"nothing at all", "", "1:1 definition.empty : the text holds no document"},
+      {"more than 1 MiB", std::string((1 << 20) + 1, ' '),
+       "1:1 definition.too_large : the text has 1048577 bytes; at most 1048576 are read"},
+      {"no UTF-8", "id: \xff",
+       "1:5 definition.syntax : invalid leading UTF-8 octet; the text must "
+       "be UTF-8 without control characters"},
+      {"nests deep", noop + std::string(126, '[') + std::string(126, ']') + "}]",
+       "2:166 definition.depth : lists and mappings nest deeper than 128"},
+      {"a long program", noop + "'" + std::string(4097, '1') + "'}]",
+       "2:41 jq.too_long states[0].transform: the jq program has 4097 bytes, the limit is 4096"},
+      {"a zero in an id", "id: \"a\\0\"\nstates: [{id: a, type: noop}]",
+       "1:5 definition.identifier id: \"a\\x00\" is no identifier; write 1 to 128 letters, digits, "
+       "\".\", \"-\", \"_\""},
+  };
+  for (const Row& row : rows) {
+    EXPECT_THAT(findings_in(row.text), ElementsAre(row.finding)) << row.what;
+  }
+}
+
+TEST(LikelyStates, AreLookedForUpToABound) {
+  std::string text = "id: a\nstates:\n";
+  for (int i = 0; i < 1000; ++i) {
+    text += fmt::format("- {{id: state-{}, type: noop, transition: stat-{}}}\n", i, i);
+  }
+  const std::vector<std::string> findings = findings_in(text);
+  ASSERT_EQ(findings.size(), Findings::kMost);
+  EXPECT_EQ(findings.front(),
+            "3:41 definition.no_state states[0].transition: there is no state \"stat-0\"; did you "
+            "mean \"state-0\"?");
+  EXPECT_THAT(findings.back(), testing::EndsWith("there is no state \"stat-999\""));
+}
+
+/// A check that notes what it is asked.
+class NotedCheck {
+ public:
+  ProgramCheck check() {
+    return [this](std::span<const std::string> programs) {
+      calls_.emplace_back(programs.begin(), programs.end());
+      return refuse_nojq(programs);
+    };
+  }
+  const std::vector<Programs>& calls() const { return calls_; }
+
+ private:
+  std::vector<Programs> calls_;
+};
+
+constexpr std::string_view kSlowPrograms = R"yaml(id: a
+states:
+- id: a
+  type: noop
+  log: jq(.a)
+  transform: {x: jq(keys), y: ["jq(keys)", jq(nojq | keys)], z: jq(nojq | keys)}
+)yaml";
+
+TEST(Programs, AreCheckedTogetherAndEachTextOnce) {
+  NotedCheck noted;
+  const Loaded loaded = load_workflow(kSlowPrograms, noted.check());
+  EXPECT_THAT(noted.calls(), ElementsAre(Programs{"keys", "nojq | keys"}));
+  EXPECT_EQ(render_text(loaded.findings, "f"),
+            "f:6:44: error: states[0].transform.y[1]: nojq | keys is no jq [jq.syntax]\n"
+            "f:6:65: error: states[0].transform.z: nojq | keys is no jq [jq.syntax]\n");
+}
+
+TEST(Programs, BehindManyWrongOnesAreNotChecked) {
+  struct Row {
+    size_t wrong;
+    size_t calls;
+    size_t findings;
+  };
+  for (const Row& row : std::vector<Row>{{0, 3, 0}, {19, 3, 19}, {20, 1, 21}, {200, 1, 201}}) {
+    std::string text = "id: a\nstates:\n- id: a\n  type: noop\n  transform:\n";
+    for (size_t i = 0; i < 450; ++i) {
+      text += fmt::format("  - jq({} | keys | .[{}])\n", i < row.wrong ? "nojq" : ".", i);
+    }
+    NotedCheck noted;
+    const Loaded loaded = load_workflow(text, noted.check());
+    EXPECT_EQ(noted.calls().size(), row.calls) << row.wrong;
+    const std::vector<Finding> findings = loaded.findings.sorted();
+    ASSERT_EQ(findings.size(), row.findings) << row.wrong;
+    if (findings.size() <= row.wrong) continue;
+    EXPECT_EQ(findings.back(),
+              (Finding{.severity = Severity::kWarning,
+                       .code = "jq.unchecked",
+                       .path = "states[0].transform[200]",
+                       .at = {206, 5},
+                       .message = "250 programs from here on were not checked, as so many before "
+                                  "are wrong"}));
+  }
+}
+
+TEST(Programs, ThatTheFastLaneTakesAreNotChecked) {
+  NotedCheck noted;
+  const Loaded loaded =
+      load_workflow("id: a\nstates: [{id: a, type: noop, transform: '{a: .b.c}'}]", noted.check());
+  EXPECT_NE(loaded.workflow, nullptr);
+  EXPECT_THAT(noted.calls(), IsEmpty());
+}
+
+TEST(Programs, AreNotCheckedWhereThereIsNoCheck) {
+  EXPECT_NE(load_workflow(kSlowPrograms, nullptr).workflow, nullptr);
+}
+
+class LoaderWithWorkersTest : public PoolTest {};
+
+TEST_F(LoaderWithWorkersTest, SaysWhatLibjqSays) {
+  const ProgramCheck check = [&](std::span<const std::string> programs) {
+    return pool().check(programs);
+  };
+  const Loaded loaded = load_workflow(R"yaml(id: a
+states:
+- id: a
+  type: switch
+  conditions:
+  - condition: .items | length > 5
+    transform: {good: jq(now | todate), bad: [1, jq(.a |)]}
+  - condition: jq(nosuch(1))
+  - condition: "\"é\" é"
+  defaultTransform: jq($x)
+)yaml",
+                                      check);
+  EXPECT_EQ(render_text(loaded.findings, "f"),
+            "f:7:50: error: states[0].conditions[0].transform.bad[1]: syntax error, unexpected end "
+            "[jq.syntax]\n"
+            "f:8:16: error: states[0].conditions[1].condition: nosuch/1 is not defined "
+            "[jq.syntax]\n"
+            "f:9:16: error: states[0].conditions[2].condition: syntax error, unexpected "
+            "INVALID_CHARACTER [jq.syntax]\n"
+            "f:10:21: error: states[0].defaultTransform: $x is not defined [jq.syntax]\n");
+}
+
+TEST_F(LoaderWithWorkersTest, FindsNothingInGoodDefinitions) {
+  for (const std::string& file : corpus_files("good")) {
+    const Loaded loaded = load_workflow(
+        read_text_file(file),
+        [&](std::span<const std::string> programs) { return pool().check(programs); });
+    EXPECT_EQ(render_text(loaded.findings, file), "");
+  }
+}
+
+}  // namespace
+}  // namespace millrace
