@@ -13,6 +13,10 @@
 namespace millrace {
 namespace {
 
+/// How many batches may move the cursor and nothing else before it is written all the same: what a
+/// restart reads again at most.
+constexpr uint32_t kMostWithoutEffect = 64;
+
 Fingerprint fingerprint_of(std::string_view space, const Event& event) {
   return fingerprint({space, event.source, event.id});
 }
@@ -74,7 +78,8 @@ void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
 Status Batch::apply(TimePoint now, const EventInput& input) {
   ++outcome_.counts.events;
   moved_to(input.sequence, input.stamped);
-  if (!parts_.catalog.find_namespace(input.space)) {
+  const auto space = parts_.catalog.find_namespace(input.space);
+  if (!space) {
     return dead_letter({.space = input.space,
                         .reason = {"namespace.not_found",
                                    fmt::format("there is no namespace \"{}\"", input.space)},
@@ -82,26 +87,33 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
                         .message = event_message(input.space, input.event)});
   }
   const Targets targets = parts_.waiting.match(input.space, input.event);
-  if (targets.starts.empty() && targets.instances.empty()) {
-    ++outcome_.counts.events_unmatched;
-    return {};
-  }
   const Fingerprint known_as = fingerprint_of(input.space, input.event);
+  const bool kept = parts_.recent.wants(*space, known_as);
+  const bool matched = !targets.starts.empty() || !targets.instances.empty();
+  if (!matched) ++outcome_.counts.events_unmatched;
+  if (!matched && !kept) return {};
+  parts_.dedupe.move_to(parts_.tx, input.stamped);
   if (parts_.dedupe.seen(known_as)) {
     ++outcome_.counts.events_duplicate;
     return {};
   }
-  parts_.dedupe.add(known_as);
+  if (kept) parts_.recent.keep(parts_.tx, *space, input.event, known_as);
+  const uint64_t position = parts_.recent.last();
 
-  for (const StartTarget& target : targets.starts) TRY(offer_start(now, input, target));
+  bool had_effect = false;
+  for (const StartTarget& target : targets.starts) {
+    had_effect |= TRY(offer_start(now, input, target));
+  }
   for (const InstanceTarget& target : targets.instances) {
     Touched* const touched = TRY(touch(target.space, target.instance));
     if (touched == nullptr) continue;
-    ++outcome_.counts.instances_woken;
-    TRY(step_instance(
+    const bool woken = TRY(step_instance(
         now, *touched,
-        Matched{.event = &input.event, .entries = target.entries, .position = input.sequence}));
+        Matched{.event = &input.event, .entries = target.entries, .position = position}));
+    if (woken) ++outcome_.counts.instances_woken;
+    had_effect |= woken;
   }
+  if (had_effect) parts_.dedupe.add(known_as);
   return {};
 }
 
@@ -115,7 +127,7 @@ Status Batch::apply(TimePoint, const UnreadableInput& input) {
        .message = input.message});
 }
 
-Status Batch::offer_start(TimePoint now, const EventInput& input, const StartTarget& target) {
+Result<bool> Batch::offer_start(TimePoint now, const EventInput& input, const StartTarget& target) {
   const WorkflowEntry* const entry = parts_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a workflow that is gone still listens");
   const auto workflow = TRY(parts_.catalog.definition(parts_.tx, {entry->number, entry->latest}));
@@ -126,35 +138,35 @@ Status Batch::offer_start(TimePoint now, const EventInput& input, const StartTar
   const size_t which = target.entries.front();
   TRY(start(now, *entry, *workflow, input_of({start_of.events[which]}, {input.event}),
             started_by(input.event), {}));
-  return {};
+  return true;
 }
 
-Status Batch::offer_group(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
-                          const Workflow& workflow, const std::vector<size_t>& entries) {
+Result<bool> Batch::offer_group(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+                                const Workflow& workflow, const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
   const auto key = correlation_key(input.event, start_of.correlate);
-  if (!key) return {};  // without a correlated attribute it does not concern this start
+  if (!key) return false;  // without a correlated attribute
   const Fingerprint group = fingerprint({*key});
   auto waiting = TRY(read_counts(parts_.tx, entry.number, group))
-  .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
+                     .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
   const size_t chosen = choose_entry(waiting, entries);
 
-  GroupedEvent grouped {
-    .queue = {entry.number, group, static_cast<uint16_t>(chosen)},
-    .number = TRY(next(Counter::kGrouped))
-    , .record = {.position = input.sequence, .event = encode_json_event(input.event) }
-  };
+  GroupedEvent grouped{
+      .queue = {entry.number, group, static_cast<uint16_t>(chosen)},
+      .number = TRY(next(Counter::kGrouped)),
+      .record = {.position = input.sequence, .event = encode_json_event(input.event)}};
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
   write_grouped(parts_.tx, grouped);
   ++waiting[chosen];
   if (is_complete(waiting)) {
-    return start_group(now, input, entry, workflow, group, std::move(waiting));
+    TRY(start_group(now, input, entry, workflow, group, std::move(waiting)));
+    return true;
   }
   write_counts(parts_.tx, entry.number, group, waiting);
   if (grouped.record.expires) {
     parts_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
   }
-  return {};
+  return true;
 }
 
 /// Every queue of the group has an event: the heads start one instance.
@@ -170,6 +182,7 @@ Status Batch::start_group(TimePoint now, const EventInput& input, const Workflow
     if (!event) return fail("store.corrupt", "a grouped event does not decode");
     events.push_back(std::move(*event));
     erase_grouped(parts_.tx, queue, head->number);
+    parts_.waiting.disarm_grouped(head->number);
     --waiting[i];
   }
   write_counts(parts_.tx, entry.number, group, waiting);
@@ -189,7 +202,12 @@ Status Batch::apply(TimePoint now, const TimerInput& input) {
 Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
   Touched* const touched = TRY(touch(owner.space, owner.instance));
   if (touched == nullptr) return {};
-  return step_instance(now, *touched, Fired{.kind = owner.kind, .deadline = deadline});
+  const auto& timers = touched->instance.timers;
+  const Timer timer{owner.kind, deadline};
+  if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
+  touched->instance.listen_from = parts_.recent.last();
+  TRY(step_instance(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
+  return {};
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
@@ -198,7 +216,7 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner
   erase_delayed(parts_.tx, owner.number);
   auto event = decode_json_event(record->event);
   if (!event) return fail("store.corrupt", "a delayed event does not decode");
-  return take(Publish{.space = record->space, .event = std::move(*event)});
+  return publish(record->space, record->instance, *event);
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner) {
@@ -218,13 +236,15 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner
 Status Batch::apply(TimePoint now, const EvaluatedInput& input) {
   Touched* const touched = TRY(touch(input.space, input.instance));
   if (touched == nullptr) return {};
-  return step_instance(now, *touched, Resumed{.step = input.step, .results = input.results});
+  TRY(step_instance(now, *touched, Resumed{.step = input.step, .results = input.results}));
+  return {};
 }
 
 Status Batch::apply(TimePoint now, const ContinueInput& input) {
   Touched* const touched = TRY(touch(input.space, input.instance));
   if (touched == nullptr) return {};
-  return step_instance(now, *touched, Proceed{});
+  TRY(step_instance(now, *touched, Proceed{}));
+  return {};
 }
 
 // Commands.
@@ -281,6 +301,7 @@ Status Batch::close_groups_of(const WorkflowEntry& entry, const std::string& spa
   TRY(close_groups(parts_.tx, entry.number, [&](const GroupedEvent& grouped) {
     if (!status) return;
     ++outcome_.counts.groups_closed;
+    parts_.waiting.disarm_grouped(grouped.number);
     auto event = decode_json_event(grouped.record.event);
     if (!event) {
       status = fail("store.corrupt", "a grouped event does not decode");
@@ -355,8 +376,22 @@ Result<Json> Batch::command(TimePoint now, const DeleteNamespace& command) {
     TRY(close_groups_of(entry, command.name));
     parts_.catalog.remove_workflow(parts_.tx, entry.number);
   }
+  TRY(forget_delayed(space));
   parts_.catalog.remove_namespace(parts_.tx, command.name);
   return Json{{"cancelled", cancelled}};
+}
+
+/// Events that were to be published later into a namespace that is deleted would go nowhere.
+Status Batch::forget_delayed(NamespaceNumber space) {
+  std::vector<uint64_t> numbers;
+  TRY(each_delayed(parts_.tx, [&](uint64_t number, const DelayedRecord& record) {
+    if (record.space == space) numbers.push_back(number);
+  }));
+  for (const uint64_t number : numbers) {
+    erase_delayed(parts_.tx, number);
+    parts_.waiting.disarm_delayed(number);
+  }
+  return {};
 }
 
 /// Cancels the living instances of a workflow, or of the whole namespace; refuses if there are some
@@ -399,7 +434,7 @@ Result<InstanceId> Batch::start(TimePoint now, const WorkflowEntry& entry, const
   Touched& touched = touched_[id];
   touched.is_new = true;
   touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
-                                   std::move(data), now, cursor_.sequence);
+                                   std::move(data), now, parts_.recent.last());
   touched.instance.idempotency_key = std::move(idempotency_key);
   touched.data = touched.instance.data.shared_text();
   how["revision"] = entry.latest;
@@ -419,18 +454,40 @@ Result<Batch::Touched*> Batch::touch(NamespaceNumber space, const InstanceId& id
   return &touched;
 }
 
-Status Batch::step_instance(TimePoint now, Touched& touched, const Stimulus& stimulus) {
+Result<bool> Batch::step_instance(TimePoint now, Touched& touched, const Stimulus& stimulus) {
+  const bool changed = TRY(step_once(now, touched, stimulus));
+  if (changed) TRY(offer_recent(now, touched));
+  return changed;
+}
+
+Status Batch::offer_recent(TimePoint now, Touched& touched) {
+  const Instance& instance = touched.instance;
+  while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
+    const auto match = TRY(parts_.recent.find(parts_.tx, instance));
+    if (!match) return {};
+    TRY(step_once(
+        now, touched,
+        Matched{.event = &match->event, .entries = match->entries, .position = match->number}));
+    ++outcome_.counts.instances_woken;
+    const Fingerprint known_as =
+        fingerprint_of(parts_.catalog.name_of(instance.space), match->event);
+    if (!parts_.dedupe.seen(known_as)) parts_.dedupe.add(known_as);
+  }
+  return {};
+}
+
+Result<bool> Batch::step_once(TimePoint now, Touched& touched, const Stimulus& stimulus) {
   Instance& instance = touched.instance;
-  if (has_ended(instance.status)) return {};
+  if (has_ended(instance.status)) return false;
   const auto workflow = TRY(parts_.catalog.definition(parts_.tx, instance.revision));
   StepResult result = step(*workflow, instance, stimulus, now, parts_.limits);
-  if (!result.changed) return {};
+  if (!result.changed) return false;
 
   touched.changed = true;
   for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
   for (Effect& effect : result.effects) {
     if (const auto* publish = std::get_if<Publish>(&effect)) {
-      TRY(take(*publish));
+      TRY(take(instance.id, *publish));
     } else {
       outcome_.effects.push_back(std::move(effect));
     }
@@ -441,31 +498,36 @@ Status Batch::step_instance(TimePoint now, Touched& touched, const Stimulus& sti
     ++outcome_.counts.ended[static_cast<size_t>(instance.status)];
   }
   parts_.waiting.update(parts_.catalog.name_of(instance.space), instance);
-  return {};
+  parts_.recent.update(instance);
+  return true;
 }
 
 // What goes out.
 
-Status Batch::take(const Publish& publish) {
-  const Event& event = publish.event;
-  if (!publish.at) {
-    ++outcome_.counts.published;
-    return send(event_message(parts_.catalog.name_of(publish.space), event));
-  }
+Status Batch::take(const InstanceId& instance, const Publish& asked) {
+  if (!asked.at) return publish(asked.space, instance, asked.event);
   const uint64_t number = TRY(next(Counter::kDelayed));
   write_delayed(parts_.tx, number,
-                {.space = publish.space, .at = *publish.at, .event = encode_json_event(event)});
-  parts_.waiting.arm_delayed(number, *publish.at);
+                {.space = asked.space,
+                 .instance = instance,
+                 .at = *asked.at,
+                 .event = encode_json_event(asked.event)});
+  parts_.waiting.arm_delayed(number, *asked.at);
   return {};
+}
+
+Status Batch::publish(NamespaceNumber space, const InstanceId& instance, const Event& event) {
+  ++outcome_.counts.published;
+  return send({instance, event_message(parts_.catalog.name_of(space), event)});
 }
 
 Status Batch::dead_letter(const DeadLetter& letter) {
   ++outcome_.counts.dead_letters;
-  return send(dead_letter_message(letter, cursor_.stream_created));
+  return send({std::nullopt, dead_letter_message(letter, cursor_.stream_created)});
 }
 
-Status Batch::send(const NatsMessage& message) {
-  write_outbox(parts_.tx, TRY(next(Counter::kOutbox)), message);
+Status Batch::send(const OutboxRecord& record) {
+  write_outbox(parts_.tx, TRY(next(Counter::kOutbox)), record);
   outcome_.has_outbox = true;
   return {};
 }
@@ -497,16 +559,20 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
                     .data = instance.data.shared_text() != touched.data,
                     .slots = touched.had_slots || !instance.slots.empty()});
   }
-  for (const auto& [counter, last] : counters_) write_counter(parts_.tx, counter, last);
-  if (cursor_moved_) {
+  parts_.recent.trim(parts_.tx);
+  for (const auto& [counter, number] : counters_) write_counter(parts_.tx, counter, number);
+  parts_.dedupe.end_batch(parts_.tx, cursor_.stamped, cursor_.sequence);
+  // Events without effect may be read again, so the cursor alone is not worth a sync.
+  const bool nothing_else = parts_.tx.write_set().empty();
+  if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {
     write_cursor(parts_.tx, cursor_);
-    parts_.dedupe.end_batch(parts_.tx, cursor_.stamped, cursor_.sequence);
+    cursor_moved_ = false;
+    batches_without_effect_ = 0;
   }
   if (!parts_.tx.write_set().empty()) write_engine_time(parts_.tx, now);
 
   touched_.clear();
   counters_.clear();
-  cursor_moved_ = false;
   return std::exchange(outcome_, {});
 }
 

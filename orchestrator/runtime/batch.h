@@ -18,6 +18,7 @@
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/transaction.h"
 
@@ -58,6 +59,7 @@ class Batch {
     Catalog& catalog;
     Waiting& waiting;
     Dedupe& dedupe;
+    Recent& recent;
     IdMaker make_id;
     EngineLimits limits;
   };
@@ -109,9 +111,10 @@ class Batch {
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;
 
-  Status offer_start(TimePoint now, const EventInput& input, const StartTarget& target);
-  Status offer_group(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
-                     const Workflow& workflow, const std::vector<size_t>& entries);
+  /// Both: whether the event concerned that start.
+  Result<bool> offer_start(TimePoint now, const EventInput& input, const StartTarget& target);
+  Result<bool> offer_group(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+                           const Workflow& workflow, const std::vector<size_t>& entries);
   Status start_group(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t> waiting);
@@ -120,20 +123,27 @@ class Batch {
 
   /// The living instance, from this batch or the store; null if there is none.
   Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
-  Status step_instance(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  /// Whether the stimulus changed it; one that is stale does not. Both: an instance that begins to
+  /// listen is offered what was kept for it.
+  Result<bool> step_instance(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  Status offer_recent(TimePoint now, Touched& touched);
   Result<size_t> cancel_living(TimePoint now, NamespaceNumber space,
                                std::optional<WorkflowNumber> workflow, bool may_cancel,
                                const Error& refusal);
   Status close_groups_of(const WorkflowEntry& entry, const std::string& space);
-  Status take(const Publish& publish);
-  Status send(const NatsMessage& message);
+  Status forget_delayed(NamespaceNumber space);
+  Status take(const InstanceId& instance, const Publish& publish);
+  Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event);
+  Status send(const OutboxRecord& record);
   Status dead_letter(const DeadLetter& letter);
   Result<uint64_t> next(Counter counter);
   void moved_to(uint64_t sequence, TimePoint stamped);
 
   Parts parts_;
   Cursor cursor_;
-  bool cursor_moved_ = false;
+  bool cursor_moved_ = false;  ///< since it was written
+  uint32_t batches_without_effect_ = 0;
   std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order
   std::map<Counter, uint64_t> counters_;
   BatchOutcome outcome_;

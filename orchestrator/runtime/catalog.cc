@@ -65,8 +65,7 @@ Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Re
 }
 
 Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimePoint now) {
-  const uint64_t number = TRY(read_counter(tx, Counter::kNamespace))
-  +1;
+  const uint64_t number = TRY(read_counter(tx, Counter::kNamespace)) + 1;
   write_counter(tx, Counter::kNamespace, number);
   const auto space = NamespaceNumber(number);
   write_namespace(tx, name, {.number = space, .created_at = now});
@@ -89,8 +88,7 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
     const auto newest = TRY(read_definition(tx, {entry.number, entry.latest}));
     if (newest && newest->text == text) return false;
   } else {
-    const uint64_t number = TRY(read_counter(tx, Counter::kWorkflow))
-    +1;
+    const uint64_t number = TRY(read_counter(tx, Counter::kWorkflow)) + 1;
     write_counter(tx, Counter::kWorkflow, number);
     entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
   }

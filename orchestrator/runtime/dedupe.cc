@@ -26,17 +26,27 @@ void Dedupe::add(const Fingerprint& event) {
   batch_.push_back(event);
 }
 
+void Dedupe::move_to(Transaction& tx, TimePoint time) {
+  while (!rows_.empty() && rows_.front().time + window_.time < time) forget_oldest(tx);
+}
+
 void Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
   if (batch_.empty()) return;
-  write_dedupe(tx, time, sequence, batch_);
-  rows_.push_back({time, sequence, std::move(batch_)});
+  // What is read again after a broker lost its tail may end with the same event.
+  const bool again =
+      !rows_.empty() && rows_.back().time == time && rows_.back().sequence == sequence;
+  if (!again) rows_.push_back({time, sequence, {}});
+  std::vector<Fingerprint>& events = rows_.back().events;
+  events.insert(events.end(), batch_.begin(), batch_.end());
+  write_dedupe(tx, time, sequence, events);
   batch_.clear();
-  while (!rows_.empty() &&
-         (rows_.front().time + window_.time < time || set_.size() > window_.events)) {
-    for (const Fingerprint& event : rows_.front().events) set_.erase(event);
-    erase_dedupe(tx, rows_.front().time, rows_.front().sequence);
-    rows_.pop_front();
-  }
+  while (set_.size() > window_.events) forget_oldest(tx);
+}
+
+void Dedupe::forget_oldest(Transaction& tx) {
+  for (const Fingerprint& event : rows_.front().events) set_.erase(event);
+  erase_dedupe(tx, rows_.front().time, rows_.front().sequence);
+  rows_.pop_front();
 }
 
 }  // namespace millrace

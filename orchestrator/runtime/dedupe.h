@@ -27,13 +27,16 @@ class Dedupe {
 
   Status load(const View& view);
 
+  /// Forgets what has left the window by this time of the broker.
+  void move_to(Transaction& tx, TimePoint time);
+
   bool seen(const Fingerprint& event) const { return set_.contains(event); }
 
-  /// Remembers an event of the batch in hand.
+  /// Remembers an event of the batch in hand that had an effect.
   void add(const Fingerprint& event);
 
-  /// Writes the batch's row, and erases those that have left the window. `time` and `sequence` are
-  /// of the batch's last event.
+  /// Writes the batch's row, and erases the oldest ones where there are too many. `time` and
+  /// `sequence` are of the batch's last event.
   void end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
  private:
@@ -47,6 +50,7 @@ class Dedupe {
     uint64_t sequence = 0;
     std::vector<Fingerprint> events;
   };
+  void forget_oldest(Transaction& tx);
 
   DedupeWindow window_;
   boost::unordered_flat_set<Fingerprint, Hash> set_;

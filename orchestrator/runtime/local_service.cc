@@ -107,7 +107,8 @@ Result<Json> LocalService::history(std::string_view space, const InstanceId& id)
 
 Result<Json> LocalService::listeners(std::string_view space, size_t limit,
                                      std::string_view cursor) {
-  return read([&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
+  return read(
+      [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
 }
 
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,

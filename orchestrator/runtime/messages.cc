@@ -35,9 +35,8 @@ std::string header_value(std::string_view text) {
 }
 
 bool is_header_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return c > ' ' && c < 0x7f && c != ':';
-  });
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char c) { return c > ' ' && c < 0x7f && c != ':'; });
 }
 
 bool is_header_value(std::string_view value) {
@@ -75,7 +74,8 @@ NatsMessage event_message(std::string_view space, const Event& event) {
 
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created) {
   NatsMessage message;
-  message.subject = fmt::format("millrace.dlq.{}.{}", token(letter.space), token(letter.reason.code));
+  message.subject =
+      fmt::format("millrace.dlq.{}.{}", token(letter.space), token(letter.reason.code));
   keep_headers(letter.message.headers, message.headers);
   message.headers.emplace_back("Millrace-Reason", letter.reason.code);
   message.headers.emplace_back("Millrace-Detail",
@@ -83,7 +83,8 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
   message.headers.emplace_back("Millrace-Subject", header_value(letter.message.subject));
   message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
   message.headers.emplace_back(
-      kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence, letter.reason.code));
+      kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence,
+                              hex(fingerprint({letter.reason.code, letter.reason.message}))));
 
   constexpr size_t kMostData = kMaxMessageBytes - kMaxKeptHeaders - 4 * kMaxDetail;
   if (letter.message.data.size() > kMostData) {

@@ -19,8 +19,8 @@ NatsMessage event_message(std::string_view space, const Event& event);
 
 /// A dead letter under `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
 /// Millrace-Reason, -Detail, -Subject and -Sequence. What is too large to be sent again holds the
-/// head of the bytes, and their number in Millrace-Truncated. `stream_created` and the sequence
-/// make its Nats-Msg-Id.
+/// head of the bytes, and their number in Millrace-Truncated. `stream_created`, the sequence and
+/// the reason in full make its Nats-Msg-Id: one message may be of no use in several places.
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
 
 }  // namespace millrace

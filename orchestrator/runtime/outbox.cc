@@ -1,45 +1,82 @@
 #include "orchestrator/runtime/outbox.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace millrace {
 
 void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
-                    TimePoint now) {
-  if (in_flight_.erase(number) == 0) return;
-  if (ack) {
-    erase_outbox(tx, number);
+                    Duration elapsed) {
+  // Also when it is told again, of a batch that was lost.
+  if (ack) erase_outbox(tx, number);
+  const auto found = under_way_.find(number);
+  if (found == under_way_.end()) return;
+  const std::optional<InstanceId> instance = found->second;
+  under_way_.erase(found);
+  if (!ack) {
+    failed_.emplace(number, instance);
+    if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
     return;
   }
-  failed_ = std::min(failed_.value_or(number), number);
-  last_error_ = ack.error();
-  retry_at_ = now + kRetryDelay;
+  if (!instance) return;
+  const auto line = lines_.find(*instance);
+  if (line == lines_.end()) return;  // from before a rewind(), and not found again yet
+  if (line->second.empty()) {
+    lines_.erase(line);
+    return;
+  }
+  due_.emplace(line->second.front(), instance);
+  line->second.pop_front();
+  --behind_;
 }
 
 void Outbox::rewind() {
   next_ = 1;
-  has_unsent_ = true;
+  has_more_ = true;
+  due_.clear();
+  failed_.clear();
+  retry_at_.reset();
+  lines_.clear();
+  behind_ = 0;
 }
 
-Status Outbox::pump(const View& view, TimePoint now) {
-  if (failed_) {
-    if (!in_flight_.empty() || now < *retry_at_) return {};
-    next_ = std::min(next_, *failed_);
-    failed_.reset();
+Status Outbox::pump(const View& view, Duration elapsed) {
+  if (retry_at_ && elapsed >= *retry_at_) {
+    due_.merge(failed_);
     retry_at_.reset();
-    has_unsent_ = true;
   }
-  if (!has_unsent_ || in_flight_.size() >= kWindow) return {};
-  has_unsent_ = false;
-  return each_outbox(view, next_, [&](uint64_t number, NatsMessage message) {
+  for (const auto& [number, instance] : std::exchange(due_, {})) {
+    auto record = TRY(read_outbox(view, number));
+    if (!record) return fail("store.corrupt", "a message of the outbox is gone");
+    send(number, std::move(*record));
+  }
+  if (!has_more_ || taken() >= kWindow) return {};
+  has_more_ = false;
+  return each_outbox(view, next_, [&](uint64_t number, OutboxRecord record) {
     next_ = number + 1;
-    if (!in_flight_.insert(number).second) return true;
-    publisher_.publish(std::move(message), [settled = settled_, number](Result<PublishAck> ack) {
-      settled(number, std::move(ack));
-    });
-    has_unsent_ = in_flight_.size() >= kWindow;
-    return !has_unsent_;
+    take(number, std::move(record));
+    has_more_ = taken() >= kWindow;
+    return !has_more_;
   });
+}
+
+void Outbox::take(uint64_t number, OutboxRecord record) {
+  const bool is_under_way = under_way_.contains(number);  // from before a rewind()
+  if (record.instance) {
+    const auto [line, is_first] = lines_.try_emplace(*record.instance);
+    if (!is_first && !is_under_way) {
+      line->second.push_back(number);
+      ++behind_;
+      return;
+    }
+  }
+  if (!is_under_way) send(number, std::move(record));
+}
+
+void Outbox::send(uint64_t number, OutboxRecord record) {
+  under_way_.emplace(number, record.instance);
+  publisher_.publish(
+      std::move(record.message),
+      [settled = settled_, number](Result<PublishAck> ack) { settled(number, std::move(ack)); });
 }
 
 }  // namespace millrace

@@ -1,14 +1,17 @@
-// Outbox: sends the messages of committed batches. Each is a row until the broker has it; a message
-// that was sent and not acknowledged is sent again under the same Nats-Msg-Id. In order: after a
-// failure nothing more is sent until all that is under way is settled, then it goes on from the
-// first that failed. Engine thread only; acknowledgements come in through settle().
+// Outbox: sends the messages of committed batches. Each is a row until the broker has it; one that
+// was not acknowledged is sent again under the same Nats-Msg-Id, for ever. The events of one
+// instance are sent one after the other, each when the one before it is acknowledged, so whatever
+// fails they arrive in their order; between instances there is none. Times are Clock::elapsed().
+// Engine thread only; acknowledgements come in through settle().
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/runtime/seams.h"
@@ -18,9 +21,9 @@ namespace millrace {
 
 class Outbox {
  public:
-  /// How many messages may be under way.
+  /// How many messages are taken from the store at a time: under way, or waiting for one that is.
   static constexpr size_t kWindow = 4096;
-  /// How long to wait before sending again after a failure.
+  /// How long to wait before sending again what failed.
   static constexpr Duration kRetryDelay{250};
 
   /// Is told, on any thread, what became of a message.
@@ -30,34 +33,44 @@ class Outbox {
       : publisher_(publisher), settled_(std::move(settled)) {}
 
   /// Takes in what `settled` told: erases the row, or notes that it must be sent again.
-  void settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, TimePoint now);
+  void settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed);
 
   /// A batch with messages is on disk.
-  void committed() { has_unsent_ = true; }
+  void committed() { has_more_ = true; }
 
   /// The batch in which messages were settled is lost: their rows are still there.
   void rewind();
 
-  /// Sends what is committed and not yet sent, as far as the window reaches.
-  Status pump(const View& view, TimePoint now);
+  /// Sends what is committed and due, as far as the window reaches.
+  Status pump(const View& view, Duration elapsed);
 
   /// When pump() is to be called again after a failure.
-  std::optional<TimePoint> retry_at() const { return retry_at_; }
+  std::optional<Duration> retry_at() const { return retry_at_; }
 
   /// Whether all that pump() found has been settled.
-  bool idle() const { return in_flight_.empty() && !failed_; }
-  size_t in_flight() const { return in_flight_.size(); }
-  const Error* last_error() const { return failed_ ? &last_error_ : nullptr; }
+  bool idle() const { return taken() == 0; }
+  size_t in_flight() const { return under_way_.size(); }
 
  private:
+  /// The numbers of messages, and whose they are.
+  using Messages = std::map<uint64_t, std::optional<InstanceId>>;
+
+  size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
+  void take(uint64_t number, OutboxRecord record);
+  void send(uint64_t number, OutboxRecord record);
+
   Publisher& publisher_;
   Settled settled_;
-  uint64_t next_ = 1;       ///< no row below it has yet to be sent
-  bool has_unsent_ = true;  ///< there may be rows from next_ on
-  std::set<uint64_t> in_flight_;
-  std::optional<uint64_t> failed_;  ///< the lowest number that failed
-  std::optional<TimePoint> retry_at_;
-  Error last_error_;
+
+  uint64_t next_ = 1;     ///< no row below it has yet to be taken
+  bool has_more_ = true;  ///< there may be rows from next_ on
+  Messages under_way_;    ///< sent and not settled
+  Messages due_;          ///< to be sent by the next pump()
+  Messages failed_;       ///< to be sent again at retry_at_
+  std::optional<Duration> retry_at_;
+  /// For each instance of which a message is taken: those that come behind it.
+  std::map<InstanceId, std::deque<uint64_t>> lines_;
+  size_t behind_ = 0;  ///< how many stand in lines_
 };
 
 }  // namespace millrace

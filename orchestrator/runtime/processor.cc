@@ -14,11 +14,23 @@ namespace {
 
 constexpr Duration kStoreRetryDelay{500};
 
-/// Whether an event that the stream still holds may come before this timer: a timeout is lost to an
-/// event that the broker stamped before its deadline.
+/// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
+/// one, at most so long, unless they are many.
+constexpr Duration kSettleDelay{20};
+constexpr size_t kManySettlements = Outbox::kWindow / 2;
+
+/// Whether an event that the stream still holds may come before this timer: a timeout, or the end
+/// of a lifespan, is lost to an event that the broker stamped before its deadline.
 bool may_be_overtaken(const TimerInput& timer) {
+  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
   const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
   return owner != nullptr && owner->kind == TimerKind::kStateTimeout;
+}
+
+/// What takes things away, and must work when the store is full.
+bool makes_room(const Command& command) {
+  return std::holds_alternative<DeleteWorkflow>(command) ||
+         std::holds_alternative<DeleteNamespace>(command);
 }
 
 template <class T>
@@ -44,12 +56,13 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               [this](uint64_t number, Result<PublishAck> ack) {
                 const std::lock_guard guard(lock_);
                 settlements_.push_back({number, std::move(ack)});
-                work_came_.notify_one();
+                if (settlements_.size() == kManySettlements) work_came_.notify_one();
               }),
       batch_({.tx = tx_,
               .catalog = catalog_,
               .waiting = waiting_,
               .dedupe = dedupe_,
+              .recent = recent_,
               .make_id = parts_.make_id,
               .limits = options.engine}) {}
 
@@ -62,6 +75,7 @@ Status Processor::load() {
   held_.clear();
   TRY(catalog_.load(tx_));
   TRY(dedupe_.load(tx_));
+  TRY(recent_.load(tx_));
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
@@ -69,6 +83,7 @@ Status Processor::load() {
   }
   TRY(each_living(tx_, [&](const Instance& head) {
     waiting_.update(catalog_.name_of(head.space), head);
+    recent_.update(head);
     // It stopped between two states, or an evaluation was under way: it goes on from there.
     if (head.phase != Phase::kWaiting) unfinished_.push_back({head.space, head.id});
   }));
@@ -89,12 +104,19 @@ void Processor::start() {
   thread_ = std::thread([this] { run(); });
 }
 
+void Processor::refuse_deliveries() {
+  const std::lock_guard guard(lock_);
+  refuses_deliveries_ = true;
+  room_came_.notify_all();
+}
+
 void Processor::stop() {
   std::vector<Done> left;
   {
     const std::lock_guard guard(lock_);
     if (closed_ && !thread_.joinable()) return;
     closed_ = true;
+    refuses_deliveries_ = true;
     work_came_.notify_all();
     room_came_.notify_all();
   }
@@ -115,11 +137,13 @@ void Processor::stop() {
 
 bool Processor::deliver(std::vector<Delivery> deliveries) {
   std::unique_lock guard(lock_);
-  room_came_.wait(guard,
-                  [&] { return closed_ || deliveries_.size() < options_.waiting_deliveries; });
-  if (closed_) return false;
+  room_came_.wait(guard, [&] {
+    return refuses_deliveries_ || deliveries_.size() < options_.waiting_deliveries;
+  });
+  if (refuses_deliveries_) return false;
+  const bool was_idle = !has_work();
   std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
-  work_came_.notify_one();
+  if (was_idle) work_came_.notify_one();
   return true;
 }
 
@@ -142,8 +166,19 @@ void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most,
     guard.unlock();
     return done(fail("stopping", "millrace is stopping; ask again"));
   }
-  new_waiters_.push_back({std::move(space), id, parts_.clock.now() + at_most, std::move(done)});
+  new_waiters_.push_back({std::move(space), id, parts_.clock.elapsed() + at_most, std::move(done)});
   work_came_.notify_one();
+}
+
+bool Processor::has_work() const {
+  return !deliveries_.empty() || !commands_.empty() || !results_.empty() || !new_waiters_.empty() ||
+         settlements_.size() >= kManySettlements;
+}
+
+bool Processor::wait_until_quiet(Duration at_most) {
+  std::unique_lock guard(lock_);
+  return quiet_came_.wait_for(
+      guard, at_most, [&] { return !working_ && sent_ && !has_work() && settlements_.empty(); });
 }
 
 Status Processor::ready() const {
@@ -157,33 +192,43 @@ void Processor::run() {
   while (true) {
     {
       std::unique_lock guard(lock_);
-      const auto has_work = [&] {
-        return closed_ || !deliveries_.empty() || !commands_.empty() || !results_.empty() ||
-               !settlements_.empty() || !new_waiters_.empty();
-      };
-      const auto deadline = next_deadline();
+      working_ = false;
+      sent_ = outbox_.idle();
+      quiet_came_.notify_all();
+      const auto wanted = [&] { return closed_ || has_work(); };
+      auto wake = next_wake();
+      if (outbox_.in_flight() > 0) wake = std::min(wake.value_or(kSettleDelay), kSettleDelay);
       if (retry_at_) {  // the store refused: only time helps
-        work_came_.wait_for(guard, kStoreRetryDelay, [&] { return closed_; });
-      } else if (!deadline) {
-        work_came_.wait(guard, has_work);
+        work_came_.wait_for(guard, *wake, [&] { return closed_; });
+      } else if (!wake) {
+        work_came_.wait(guard, wanted);
       } else {
-        const Duration left = std::max(*deadline - parts_.clock.now(), Duration(0));
-        work_came_.wait_for(guard, std::min<Duration>(left, std::chrono::hours(1)), has_work);
+        work_came_.wait_for(guard, std::min<Duration>(*wake, std::chrono::hours(1)), wanted);
       }
       if (closed_) return;
+      working_ = true;
     }
     turn();
   }
 }
 
-std::optional<TimePoint> Processor::next_deadline() const {
-  std::optional<TimePoint> next = unfinished_.empty() ? waiting_.next_deadline() : time_;
-  const auto sooner = [&](std::optional<TimePoint> other) {
-    if (other && (!next || *other < *next)) next = other;
+std::optional<Duration> Processor::next_wake() const {
+  std::optional<Duration> next;
+  const auto sooner = [&](Duration wait) {
+    wait = std::max(wait, Duration(0));
+    next = std::min(next.value_or(wait), wait);
   };
-  sooner(outbox_.retry_at());
-  sooner(retry_at_);
-  for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline);
+  const Duration elapsed = parts_.clock.elapsed();
+  if (retry_at_) {
+    sooner(*retry_at_ - elapsed);
+    return next;
+  }
+  if (!unfinished_.empty()) sooner(Duration(0));
+  if (const auto deadline = waiting_.next_deadline()) {
+    sooner(*deadline - std::max(time_, parts_.clock.now()));
+  }
+  if (outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
+  for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline - elapsed);
   return next;
 }
 
@@ -204,30 +249,35 @@ void Processor::gather(Work& work) {
 }
 
 bool Processor::turn() {
-  const TimePoint now = std::max(time_, parts_.clock.now());
-  if (retry_at_ && now < *retry_at_) return false;
+  if (retry_at_ && parts_.clock.elapsed() < *retry_at_) return false;
   retry_at_.reset();
+  const bool wakes = next_wake() == Duration(0);
+  const TimePoint now = std::max(time_, parts_.clock.now());
 
   Work work = std::exchange(lost_, {});
   move_all(unfinished_, work.continues);
   gather(work);
-  const auto deadline = next_deadline();
-  if (work.empty() && (!deadline || *deadline > now)) return false;
+  if (work.empty() && !wakes) return false;
   time_ = now;
 
-  Status applied = apply(work, now);
-  Result<BatchOutcome> outcome = BatchOutcome{};
-  if (applied) outcome = batch_.finish(now);
-  if (applied && outcome) applied = tx_.commit();
-  if (!outcome) applied = tl::unexpected(outcome.error());
-  if (!applied) {
-    lose_batch(std::move(work), applied.error(), now);
-    return true;
+  std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
+  Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
+  if (outcome) {
+    act(std::move(*outcome));
+  } else {
+    lose_batch(std::move(work), outcome.error());
   }
-  act(std::move(*outcome), now);
-  take_waiters(std::move(work.waiters));
-  expire_waiters(now);
+  take_waiters(std::move(waiters));
+  expire_waiters();
   return true;
+}
+
+/// Brings the batch to disk, if all of it was applied.
+Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limit) {
+  TRY(std::move(applied));
+  BatchOutcome outcome = TRY(batch_.finish(now));
+  TRY(tx_.commit(limit));
+  return outcome;
 }
 
 /// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
@@ -235,13 +285,24 @@ bool Processor::turn() {
 Status Processor::apply(const Work& work, TimePoint now) {
   for (const ContinueInput& one : work.continues) TRY(batch_.apply({now, one}));
   for (const Delivery& delivery : work.deliveries) TRY(apply(delivery, now));
-  TRY(fire_until(now, now));
-  for (const Asked& one : work.commands) {
+  TRY(fire_until(now, now, is_behind()));
+  TRY(apply(work.commands, now));
+  for (const EvaluatedInput& one : work.results) TRY(batch_.apply({now, one}));
+  settle(work.settlements);
+  return {};
+}
+
+Status Processor::apply(const std::vector<Asked>& commands, TimePoint now) {
+  for (const Asked& one : commands) {
     TRY(batch_.apply({now, CommandInput{one.request, one.command}}));
   }
-  for (const EvaluatedInput& one : work.results) TRY(batch_.apply({now, one}));
-  for (const auto& [number, ack] : work.settlements) outbox_.settle(tx_, number, ack, now);
   return {};
+}
+
+void Processor::settle(const std::vector<Settlement>& settlements) {
+  for (const auto& [number, ack] : settlements) {
+    outbox_.settle(tx_, number, ack, parts_.clock.elapsed());
+  }
 }
 
 Status Processor::apply(const Delivery& delivery, TimePoint now) {
@@ -269,7 +330,8 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
     return {};
   }
   if (const auto* event = std::get_if<EventInput>(&delivery)) {
-    TRY(fire_until(std::min(event->stamped, now), now));
+    // Whatever the stream still holds comes behind this one.
+    TRY(fire_until(std::min(event->stamped, now), now, false));
     caught_up_ = !event->more;
     return batch_.apply({now, *event});
   }
@@ -278,15 +340,15 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
   return batch_.apply({now, unreadable});
 }
 
-/// Fires what is due at `time`. At `now` itself, timeouts that an event still in the stream could
-/// overtake are held back until the stream has been read that far.
-Status Processor::fire_until(TimePoint time, TimePoint now) {
-  bool read_to_the_end = caught_up_;
-  if (time >= now && read_to_the_end) {
-    const std::lock_guard guard(lock_);
-    read_to_the_end = deliveries_.empty();
-  }
-  const bool hold = time >= now && !read_to_the_end;
+/// Whether the stream may still hold events that came before now.
+bool Processor::is_behind() const {
+  if (!caught_up_) return true;
+  const std::lock_guard guard(lock_);
+  return !deliveries_.empty();
+}
+
+/// Fires what is due at `time`; with `hold`, what an event may overtake is held back.
+Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
   due_.clear();
   waiting_.advance(time, due_);
   if (!hold) {
@@ -305,35 +367,60 @@ Status Processor::fire_until(TimePoint time, TimePoint now) {
   return {};
 }
 
-/// The batch did not reach the disk: the caches are made anew, its commands are refused, the rest
-/// is tried again.
-void Processor::lose_batch(Work work, const Error& error, TimePoint now) {
+/// The batch did not reach the disk: its commands are refused, the rest is tried again.
+void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.sync") {
     spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
     std::abort();
   }
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
-  tx_.drop();
-  outbox_.rewind();
+  forget_batch();
+  if (error.code == "store.full") make_room(work);
   for (const Asked& one : work.commands) answer(one.request, tl::unexpected(error));
   work.commands.clear();
+  work.continues.clear();  // found again by load()
   lost_ = std::move(work);
-  lost_.continues.clear();  // found again by load()
-  retry_at_ = now + kStoreRetryDelay;
+  retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
+}
+
+/// Makes the caches anew.
+void Processor::forget_batch() {
+  tx_.drop();
+  outbox_.rewind();
   if (const Status loaded = load(); !loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
     std::abort();
   }
 }
 
+/// What takes things away does not wait for room: it is taken out of the lost batch and written
+/// past the soft limit. What then is to be sent makes room in its turn.
+void Processor::make_room(Work& work) {
+  Work room;
+  room.settlements = std::exchange(work.settlements, {});
+  const auto kept =
+      std::stable_partition(work.commands.begin(), work.commands.end(),
+                            [](const Asked& one) { return !makes_room(one.command); });
+  std::move(kept, work.commands.end(), std::back_inserter(room.commands));
+  work.commands.erase(kept, work.commands.end());
+
+  Status applied = apply(room.commands, time_);
+  settle(room.settlements);
+  Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
+  if (outcome) return act(std::move(*outcome));
+  spdlog::error("nor could room be made: {}", outcome.error().message);
+  forget_batch();
+  move_all(room.commands, work.commands);
+}
+
 // Out.
 
-void Processor::act(BatchOutcome outcome, TimePoint now) {
+void Processor::act(BatchOutcome outcome) {
   parts_.metrics.count(outcome.counts);
   parts_.metrics.set_waiting(waiting_.listeners(), waiting_.timers(), outbox_.in_flight());
-  unfinished_ = std::move(outcome.unfinished);
+  move_all(outcome.unfinished, unfinished_);
   if (outcome.has_outbox) outbox_.committed();
-  if (const Status pumped = outbox_.pump(tx_, now); !pumped) {
+  if (const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed()); !pumped) {
     spdlog::error("reading the outbox: {}", pumped.error().message);
   }
   for (Effect& effect : outcome.effects) {
@@ -389,9 +476,10 @@ void Processor::take_waiters(std::vector<EndWaiter> waiters) {
   }
 }
 
-void Processor::expire_waiters(TimePoint now) {
+void Processor::expire_waiters() {
+  const Duration elapsed = parts_.clock.elapsed();
   for (auto waiter = end_waiters_.begin(); waiter != end_waiters_.end();) {
-    if (waiter->second.deadline > now) {
+    if (waiter->second.deadline > elapsed) {
       ++waiter;
       continue;
     }

@@ -23,6 +23,7 @@
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/queries.h"
+#include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/environment.h"
@@ -65,6 +66,9 @@ class Processor final : public DeliverySink {
   /// Runs turns on a thread of its own until stop(). A store that can no longer be trusted ends the
   /// process: what is on disk is right, and a restart goes on from there.
   void start();
+  /// From now on deliver() takes no more; what was taken is worked off. For stopping the stream
+  /// before the rest.
+  void refuse_deliveries();
   /// Finishes the turn in hand, answers what still waits with `stopping`, ends the thread.
   void stop();
 
@@ -78,10 +82,13 @@ class Processor final : public DeliverySink {
   void command(Command command, Done done);
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done);
 
+  /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
+  bool wait_until_quiet(Duration at_most);
+
   /// Whether the event stream is being read.
   Status ready() const;
-  /// When turn() has something to do by itself: a timer, a retry of the outbox, a waiter.
-  std::optional<TimePoint> next_deadline() const;
+  /// How long until turn() has something to do by itself: a timer, a retry, the end of a wait.
+  std::optional<Duration> next_wake() const;
 
  private:
   struct Asked {
@@ -91,7 +98,7 @@ class Processor final : public DeliverySink {
   struct EndWaiter {
     std::string space;
     InstanceId id;
-    TimePoint deadline;
+    Duration deadline;  ///< as Clock::elapsed()
     Done done;
   };
   struct Settlement {
@@ -112,14 +119,21 @@ class Processor final : public DeliverySink {
 
   void run();
   void gather(Work& work);
+  bool has_work() const;  ///< under the lock
   Status apply(const Work& work, TimePoint now);
   Status apply(const Delivery& delivery, TimePoint now);
-  Status fire_until(TimePoint time, TimePoint now);
-  void lose_batch(Work work, const Error& error, TimePoint now);
-  void act(BatchOutcome outcome, TimePoint now);
+  Status apply(const std::vector<Asked>& commands, TimePoint now);
+  void settle(const std::vector<Settlement>& settlements);
+  Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
+  bool is_behind() const;
+  Status fire_until(TimePoint time, TimePoint now, bool hold);
+  void lose_batch(Work work, const Error& error);
+  void forget_batch();
+  void make_room(Work& work);
+  void act(BatchOutcome outcome);
   void answer(uint64_t request, Result<Json> result);
   void tell_ended(NamespaceNumber space, const InstanceId& id);
-  void expire_waiters(TimePoint now);
+  void expire_waiters();
   void take_waiters(std::vector<EndWaiter> waiters);
 
   ProcessorParts parts_;
@@ -130,15 +144,16 @@ class Processor final : public DeliverySink {
   Catalog catalog_;
   Waiting waiting_;
   Dedupe dedupe_;
+  Recent recent_;
   Outbox outbox_;
   Batch batch_;
   TimePoint time_;                ///< of the last batch; never goes back
   bool caught_up_ = false;        ///< nothing in the stream may still come before now
-  std::vector<TimerInput> held_;  ///< due timeouts that an event still in the stream may overtake
+  std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> due_;
   std::vector<ContinueInput> unfinished_;
-  Work lost_;  ///< of a batch that could not be committed, to be tried again
-  std::optional<TimePoint> retry_at_;
+  Work lost_;                         ///< of a batch that could not be committed, to be tried again
+  std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before
   std::multimap<InstanceId, EndWaiter> end_waiters_;
 
   // Under the lock.
@@ -153,6 +168,10 @@ class Processor final : public DeliverySink {
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   bool closed_ = false;
+  bool refuses_deliveries_ = false;
+  bool working_ = false;  ///< a turn is under way
+  bool sent_ = true;      ///< the outbox is empty
+  std::condition_variable quiet_came_;
 
   std::atomic<bool> connected_ = false;
   std::thread thread_;

@@ -114,8 +114,7 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
 }
 
 Result<Json> Queries::workflow(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id))
-  .first;
+  const WorkflowRecord record = TRY(find_workflow(view, space, id)).first;
   const Revision revision{record.number, record.latest};
   const auto workflow = TRY(definition(view, revision));
   const auto stored = TRY(read_definition(view, revision));
@@ -135,8 +134,7 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
 }
 
 Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id))
-  .first;
+  const WorkflowRecord record = TRY(find_workflow(view, space, id)).first;
   Json items = Json::array();
   for (uint32_t number = record.latest; number > 0; --number) {
     const auto stored = TRY(read_definition(view, {record.number, number}));

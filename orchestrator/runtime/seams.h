@@ -3,6 +3,7 @@
 // twin of the broker's for tests and the simulation.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <variant>
@@ -16,11 +17,19 @@
 
 namespace millrace {
 
-/// The wall clock. Engine time is never less than the last committed one, whatever this says.
+/// The time of workflows, and the time that waits and retries are counted in.
 class Clock {
  public:
   virtual ~Clock() = default;
+
+  /// The wall clock. Engine time is never less than the last committed one, whatever this says.
   virtual TimePoint now() const = 0;
+
+  /// Time since some moment, which goes on evenly whatever is done to the wall clock.
+  virtual Duration elapsed() const {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::steady_clock::now().time_since_epoch());
+  }
 };
 
 /// A connection to the event stream is made, or made again; what follows comes from it.

@@ -37,6 +37,11 @@ uint64_t number_of(const TimerKey& key) {
   return number;
 }
 
+/// Numbers of either kind in one map.
+uint64_t map_key(const TimerKey& key) {
+  return number_of(key) << 1 | (key.kind == kGroupedTimer ? 1 : 0);
+}
+
 decltype(TimerInput::owner) owner_of(const TimerKey& key) {
   if (key.kind == kDelayedTimer) return TimerInput::OfDelayedEvent{number_of(key)};
   if (key.kind == kGroupedTimer) return TimerInput::OfGroupedEvent{number_of(key)};
@@ -115,13 +120,26 @@ void Waiting::update(std::string_view space_name, const Instance& head) {
   }
 }
 
-void Waiting::arm_delayed(uint64_t number, TimePoint at) {
-  wheel_.arm(at, numbered(kDelayedTimer, number));
+void Waiting::arm_numbered(const TimerKey& key, TimePoint deadline) {
+  disarm_numbered(key);
+  numbered_.emplace(map_key(key), wheel_.arm(deadline, key));
 }
 
-void Waiting::arm_grouped(uint64_t number, TimePoint expires) {
-  wheel_.arm(expires, numbered(kGroupedTimer, number));
+void Waiting::disarm_numbered(const TimerKey& key) {
+  const auto found = numbered_.find(map_key(key));
+  if (found == numbered_.end()) return;
+  wheel_.cancel(found->second);
+  numbered_.erase(found);
 }
+
+void Waiting::arm_delayed(uint64_t number, TimePoint at) {
+  arm_numbered(numbered(kDelayedTimer, number), at);
+}
+void Waiting::arm_grouped(uint64_t number, TimePoint expires) {
+  arm_numbered(numbered(kGroupedTimer, number), expires);
+}
+void Waiting::disarm_delayed(uint64_t number) { disarm_numbered(numbered(kDelayedTimer, number)); }
+void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(numbered(kGroupedTimer, number)); }
 
 Targets Waiting::match(std::string_view space_name, const Event& event) {
   index_->match(space_name, event, matched_);
@@ -153,7 +171,10 @@ Targets Waiting::match(std::string_view space_name, const Event& event) {
 void Waiting::advance(TimePoint now, std::vector<TimerInput>& due) {
   due_.clear();
   wheel_.advance(now, due_);
-  for (const auto& [deadline, key] : due_) due.push_back({deadline, owner_of(key)});
+  for (const auto& [deadline, key] : due_) {
+    if (key.kind < kInstanceTimer) numbered_.erase(map_key(key));
+    due.push_back({deadline, owner_of(key)});
+  }
 }
 
 }  // namespace millrace

@@ -54,6 +54,9 @@ class Waiting {
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
+  /// For events that are gone before their time; nothing happens if none is armed.
+  void disarm_delayed(uint64_t number);
+  void disarm_grouped(uint64_t number);
 
   Targets match(std::string_view space_name, const Event& event);
 
@@ -77,6 +80,8 @@ class Waiting {
 
   uint32_t slot_of(const Instance& head);
   void release(uint32_t slot);
+  void arm_numbered(const TimerKey& key, TimePoint deadline);
+  void disarm_numbered(const TimerKey& key);
 
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
@@ -84,7 +89,8 @@ class Waiting {
   std::vector<uint32_t> free_;
   boost::unordered_flat_map<InstanceId, uint32_t, std::hash<InstanceId>> slots_;
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
-  std::vector<uint64_t> matched_;  // kept for its capacity
+  boost::unordered_flat_map<uint64_t, Wheel::Handle> numbered_;  // by number and kind
+  std::vector<uint64_t> matched_;                                // kept for its capacity
   std::vector<Due> due_;
 };
 

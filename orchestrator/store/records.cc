@@ -273,33 +273,36 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
   return close(reader, std::move(row), "history");
 }
 
-std::string encode(const NatsMessage& message) {
+std::string encode(const OutboxRecord& record) {
   Writer writer = begin();
-  writer.bytes(message.subject);
-  writer.varint(message.headers.size());
-  for (const auto& [name, value] : message.headers) {
+  put_optional(writer, record.instance, [](Writer& to, const InstanceId& id) { to.id(id.bytes); });
+  writer.bytes(record.message.subject);
+  writer.varint(record.message.headers.size());
+  for (const auto& [name, value] : record.message.headers) {
     writer.bytes(name);
     writer.bytes(value);
   }
-  writer.bytes(message.data);
+  writer.bytes(record.message.data);
   return writer.take();
 }
 
-Result<NatsMessage> decode_message(std::string_view bytes) {
+Result<OutboxRecord> decode_outbox(std::string_view bytes) {
   Reader reader = open(bytes);
-  NatsMessage message;
-  message.subject = get_string(reader);
+  OutboxRecord record;
+  record.instance = get_optional(reader, [](Reader& from) { return InstanceId{from.id()}; });
+  record.message.subject = get_string(reader);
   for (size_t left = reader.count(); left > 0; --left) {
     std::string name = get_string(reader);
-    message.headers.emplace_back(std::move(name), get_string(reader));
+    record.message.headers.emplace_back(std::move(name), get_string(reader));
   }
-  message.data = get_string(reader);
-  return close(reader, std::move(message), "outbox");
+  record.message.data = get_string(reader);
+  return close(reader, std::move(record), "outbox");
 }
 
 std::string encode(const DelayedRecord& record) {
   Writer writer = begin();
   writer.varint(static_cast<uint32_t>(record.space));
+  writer.id(record.instance.bytes);
   put_time(writer, record.at);
   writer.bytes(record.event);
   return writer.take();
@@ -309,6 +312,7 @@ Result<DelayedRecord> decode_delayed(std::string_view bytes) {
   Reader reader = open(bytes);
   DelayedRecord record;
   record.space = NamespaceNumber(get_u32(reader));
+  record.instance.bytes = reader.id();
   record.at = get_time(reader);
   record.event = get_string(reader);
   return close(reader, std::move(record), "delayed event");
@@ -343,6 +347,21 @@ Result<GroupedRecord> decode_grouped(std::string_view bytes) {
   record.expires = get_optional(reader, get_time);
   record.event = get_string(reader);
   return close(reader, std::move(record), "grouped event");
+}
+
+std::string encode(const RecentRecord& record) {
+  Writer writer = begin();
+  writer.id(record.known_as);
+  writer.bytes(record.event);
+  return writer.take();
+}
+
+Result<RecentRecord> decode_recent(std::string_view bytes) {
+  Reader reader = open(bytes);
+  RecentRecord record;
+  record.known_as = reader.id();
+  record.event = get_string(reader);
+  return close(reader, std::move(record), "kept event");
 }
 
 std::string encode(const Cursor& cursor) {

@@ -2,6 +2,7 @@
 // grammar). Every record begins with its version; a reader refuses what it does not know. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,12 +62,17 @@ std::string encode(const HistoryRow& row);
 Result<HistoryRow> decode_history(std::string_view bytes);
 
 /// A message that waits to be taken by the broker.
-std::string encode(const NatsMessage& message);
-Result<NatsMessage> decode_message(std::string_view bytes);
+struct OutboxRecord {
+  std::optional<InstanceId> instance;  ///< whose event it is; those of one keep their order
+  NatsMessage message;
+};
+std::string encode(const OutboxRecord& record);
+Result<OutboxRecord> decode_outbox(std::string_view bytes);
 
 /// A generated event that is to be published later.
 struct DelayedRecord {
   NamespaceNumber space{};
+  InstanceId instance;  ///< whose event it is
   TimePoint at;
   std::string event;  ///< JSON format
 };
@@ -85,6 +91,14 @@ struct GroupedRecord {
 };
 std::string encode(const GroupedRecord& record);
 Result<GroupedRecord> decode_grouped(std::string_view bytes);
+
+/// An event that is kept for instances which cannot listen yet.
+struct RecentRecord {
+  std::array<uint8_t, 16> known_as{};  ///< as in dedupe
+  std::string event;                   ///< JSON format
+};
+std::string encode(const RecentRecord& record);
+Result<RecentRecord> decode_recent(std::string_view bytes);
 
 std::string encode(const Cursor& cursor);
 Result<Cursor> decode_cursor(std::string_view bytes);

@@ -166,8 +166,7 @@ Result<std::optional<Instance>> read_head(const View& view, Table table,
 }  // namespace
 
 Result<Cursor> read_cursor(const View& view) {
-  return TRY(read(view, Table::kMeta, kCursorKey, decode_cursor))
-  .value_or(Cursor{});
+  return TRY(read(view, Table::kMeta, kCursorKey, decode_cursor)).value_or(Cursor{});
 }
 
 void write_cursor(Transaction& tx, const Cursor& cursor) {
@@ -186,8 +185,7 @@ void write_engine_time(Transaction& tx, TimePoint time) {
 Result<uint64_t> read_counter(const View& view, Counter counter) {
   const std::string key =
       std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
-  return TRY(read(view, Table::kMeta, key, decode_number))
-  .value_or(0);
+  return TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
 }
 
 void write_counter(Transaction& tx, Counter counter, uint64_t last) {
@@ -391,17 +389,21 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last)
   return records;
 }
 
-void write_outbox(Transaction& tx, uint64_t number, const NatsMessage& message) {
-  tx.put(Table::kOutbox, key_of(number), encode(message));
+void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record) {
+  tx.put(Table::kOutbox, key_of(number), encode(record));
 }
 
 void erase_outbox(Transaction& tx, uint64_t number) { tx.erase(Table::kOutbox, key_of(number)); }
 
+Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number) {
+  return read(view, Table::kOutbox, key_of(number), decode_outbox);
+}
+
 Status each_outbox(const View& view, uint64_t from,
-                   const std::function<bool(uint64_t number, NatsMessage message)>& see) {
+                   const std::function<bool(uint64_t number, OutboxRecord record)>& see) {
   return walk(view, Table::kOutbox, {}, key_of(from),
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                return see(number_of(key), TRY(decode_message(value)));
+                return see(number_of(key), TRY(decode_outbox(value)));
               });
 }
 
@@ -495,6 +497,56 @@ Status close_groups(Transaction& tx, WorkflowNumber workflow,
     tx.erase(Table::kGroups, counts_key(workflow, event.queue.group));
   }
   return {};
+}
+
+namespace {
+
+std::string recent_prefix(const RecentPlace& place) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(place.space));
+  key.id(place.type);
+  return key.take();
+}
+
+std::string recent_key(const RecentPlace& place) {
+  return recent_prefix(place) + key_of(place.number);
+}
+
+Result<RecentPlace> recent_place(std::string_view key) {
+  Reader reader(key);
+  RecentPlace place;
+  place.space = NamespaceNumber(reader.u32());
+  place.type = reader.id();
+  place.number = reader.u64();
+  if (!reader.done()) return fail("store.corrupt", "a key of a kept event is damaged");
+  return place;
+}
+
+}  // namespace
+
+void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record) {
+  tx.put(Table::kRecent, recent_key(place), encode(record));
+}
+
+void erase_recent(Transaction& tx, const RecentPlace& place) {
+  tx.erase(Table::kRecent, recent_key(place));
+}
+
+Status each_recent(const View& view,
+                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see) {
+  return walk(view, Table::kRecent, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(TRY(recent_place(key)), TRY(decode_recent(value)));
+                return true;
+              });
+}
+
+Status each_recent_of_type(const View& view, const RecentPlace& from,
+                           const std::function<bool(uint64_t number, const RecentRecord&)>& see) {
+  return walk(view, Table::kRecent, recent_prefix(from), recent_key(from),
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                return see(TRY(recent_place(key)).number, TRY(decode_recent(value)));
+              });
 }
 
 namespace {

@@ -28,7 +28,15 @@ Result<TimePoint> read_engine_time(const View& view);
 void write_engine_time(Transaction& tx, TimePoint time);
 
 /// Numbers that are given once and never again, each from 1.
-enum class Counter : uint8_t { kNamespace, kWorkflow, kHistory, kOutbox, kDelayed, kGrouped };
+enum class Counter : uint8_t {
+  kNamespace,
+  kWorkflow,
+  kHistory,
+  kOutbox,
+  kDelayed,
+  kGrouped,
+  kRecent,
+};
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
@@ -93,11 +101,12 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last)
 
 // Outbox.
 
-void write_outbox(Transaction& tx, uint64_t number, const NatsMessage& message);
+void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record);
 void erase_outbox(Transaction& tx, uint64_t number);
+Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number);
 /// Messages from `from` on, until `see` returns false.
 Status each_outbox(const View& view, uint64_t from,
-                   const std::function<bool(uint64_t number, NatsMessage message)>& see);
+                   const std::function<bool(uint64_t number, OutboxRecord record)>& see);
 
 // Delayed events.
 
@@ -137,6 +146,23 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
 /// Erases all groups of a workflow, showing each event first.
 Status close_groups(Transaction& tx, WorkflowNumber workflow,
                     const std::function<void(const GroupedEvent&)>& see);
+
+// Events that are kept for instances which cannot listen yet.
+
+/// Those of one type stand together, in the order of their numbers.
+struct RecentPlace {
+  NamespaceNumber space{};
+  Fingerprint type{};  ///< of the event's type
+  uint64_t number = 0;
+};
+void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record);
+void erase_recent(Transaction& tx, const RecentPlace& place);
+/// By namespace and type.
+Status each_recent(const View& view,
+                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see);
+/// Those of that namespace and type from that number on, until `see` returns false.
+Status each_recent_of_type(const View& view, const RecentPlace& from,
+                           const std::function<bool(uint64_t number, const RecentRecord&)>& see);
 
 // Dedupe: the fingerprints of a batch's events that had an effect, under the batch's time.
 

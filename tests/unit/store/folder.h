@@ -10,8 +10,8 @@ namespace millrace {
 
 class Folder {
  public:
-  Folder() {
-    std::string pattern = testing::TempDir() + "millrace-store-XXXXXX";
+  explicit Folder(const std::string& parent = testing::TempDir()) {
+    std::string pattern = parent + "millrace-store-XXXXXX";
     path_ = ::mkdtemp(pattern.data());
   }
   ~Folder() { std::filesystem::remove_all(path_); }

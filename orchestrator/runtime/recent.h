@@ -1,0 +1,72 @@
+// Recent: events that were applied while some instance was on its way to a wait (parked for an
+// evaluation, or between two turns) and so could not listen yet. They are kept, numbered in the
+// order of their coming, until nobody is on its way any more that may want them; an instance that
+// begins to listen is offered those behind its `listen_from` (SEMANTICS "Events in" 4). Rows of the
+// store, with a picture in memory of who is on its way and what is kept. Engine thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/bytes.h"
+#include "base/event.h"
+#include "base/result.h"
+#include "model/instance.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+
+/// A kept event that an instance was waiting for.
+struct RecentMatch {
+  uint64_t number = 0;
+  Event event;
+  std::vector<size_t> entries;  ///< of the instance's listeners, ascending
+};
+
+class Recent {
+ public:
+  /// Reads what is kept; the instances are to be shown by update().
+  Status load(const View& view);
+
+  /// Notes whether the instance is on its way.
+  void update(const Instance& instance);
+
+  /// The number of the newest event that was ever kept: where who is moved now listens from.
+  uint64_t last() const { return last_; }
+
+  /// Whether an event of that namespace must be kept: somebody there is on its way, and this is not
+  /// another sending of one that is kept.
+  bool wants(NamespaceNumber space, const Fingerprint& known_as) const;
+  void keep(Transaction& tx, NamespaceNumber space, const Event& event,
+            const Fingerprint& known_as);
+
+  /// The first kept event behind the instance's `listen_from` that one of its listeners matches.
+  Result<std::optional<RecentMatch>> find(const View& view, const Instance& instance) const;
+
+  /// Erases what nobody can want any more.
+  void trim(Transaction& tx);
+
+ private:
+  struct Kept {
+    RecentPlace place;
+    Fingerprint known_as;
+  };
+
+  uint64_t last_ = 0;
+  /// Where those who are on their way listen from, by instance.
+  boost::unordered_flat_map<InstanceId, std::pair<NamespaceNumber, uint64_t>, std::hash<InstanceId>>
+      on_their_way_;
+  std::map<NamespaceNumber, size_t> spaces_;  ///< how many of them a namespace has
+  std::multiset<uint64_t> froms_;             ///< of all of them
+  std::deque<Kept> kept_;                     ///< by number
+  std::set<Fingerprint> known_;               ///< of all that is kept
+};
+
+}  // namespace millrace

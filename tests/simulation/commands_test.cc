@@ -1,0 +1,330 @@
+// Commands and waits for an end, through the whole core.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kOneState = R"(
+id: one
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+std::string code(const Answered& answered) {
+  if (!answered->has_value()) return "not answered";
+  return **answered ? "ok" : (**answered).error().code;
+}
+
+TEST(Commands, AreAnsweredOnceTheyAreOnDisk) {
+  World world;
+  world.apply(kWaits);
+  const auto before = world.rows();
+  const Answered answered = world.command(StartInstance{.space = "default", .workflow = "waits"});
+  EXPECT_EQ(code(answered), "not answered");
+  world.crash_after_commit();
+  EXPECT_EQ(code(answered), "not answered") << "it died before";
+  world.recover();
+  world.settle();
+  EXPECT_EQ(code(answered), "not answered");
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "and yet was carried out";
+
+  const Answered lost = world.command(StartInstance{.space = "default", .workflow = "waits"});
+  world.restart();
+  world.settle();
+  EXPECT_EQ(code(lost), "not answered");
+  EXPECT_THAT(world.instances(), SizeIs(1));
+}
+
+TEST(Commands, AskForWhatThereIs) {
+  World world;
+  world.apply(kOneState);
+  const struct {
+    Command command;
+    const char* code;
+  } rows[] = {
+      {World::application(kOneState, "nowhere"), "namespace.not_found"},
+      {StartInstance{.space = "nowhere", .workflow = "one"}, "namespace.not_found"},
+      {StartInstance{.space = "default", .workflow = "two"}, "workflow.not_found"},
+      {DeleteWorkflow{.space = "nowhere", .id = "one"}, "namespace.not_found"},
+      {DeleteWorkflow{.space = "default", .id = "two"}, "workflow.not_found"},
+      {DeleteNamespace{.name = "nowhere"}, "namespace.not_found"},
+      {DeleteNamespace{.name = "default", .cancel = true}, "namespace.not_empty"},
+  };
+  const auto before = world.rows();
+  for (const auto& row : rows) {
+    const Answered answered = world.command(row.command);
+    world.settle();
+    EXPECT_EQ(code(answered), row.code);
+  }
+  EXPECT_EQ(world.rows(), before) << "a refused command writes nothing";
+}
+
+TEST(Namespaces, AreMadeOnce) {
+  World world;
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", true}}));
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", false}}));
+  world.restart();
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", false}}));
+  EXPECT_EQ(world.must(CreateNamespace{.name = "default"})["created"], false);
+}
+
+TEST(Revisions, AreMadeOfEachNewText) {
+  World world;
+  const auto answer = [](int revision, bool changed) {
+    return Json{{"id", "one"}, {"revision", revision}, {"changed", changed}};
+  };
+  EXPECT_EQ(world.apply(kOneState), answer(1, true));
+  EXPECT_EQ(world.apply(kOneState), answer(1, false));
+  const std::string other = std::string(kOneState) + "# the same, said otherwise\n";
+  EXPECT_EQ(world.apply(other), answer(2, true));
+  world.restart();
+  EXPECT_EQ(world.apply(other), answer(2, false));
+  EXPECT_EQ(world.apply(kOneState), answer(3, true)) << "an older text is the newest again";
+}
+
+TEST(Revisions, AreForNewInstancesAndTheOldOnesFinishOnTheirOwn) {
+  World world;
+  world.apply(kWaits);
+  world.publish("begin", "1");
+  world.settle();
+  world.apply(R"(
+id: waits
+start: {type: event, event: {type: begin-anew}}
+states:
+- {id: otherwise, type: consumeEvent, event: {type: go}}
+)");
+  world.restart();
+  world.publish("begin", "2");
+  world.publish("begin-anew", "3");
+  world.publish("go", "4");
+  world.settle();
+  const auto instances = world.instances();
+  ASSERT_THAT(instances, SizeIs(2));
+  EXPECT_EQ(instances[0]["revision"], 1);
+  EXPECT_EQ(instances[0]["state"], "wait");
+  EXPECT_EQ(instances[1]["revision"], 2);
+  EXPECT_EQ(instances[1]["state"], "otherwise");
+  for (const Json& instance : instances) EXPECT_EQ(instance["status"], "complete");
+}
+
+TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) {
+  World world;
+  world.apply(kWaits);
+  world.publish("begin", "1");
+  world.publish("begin", "2");
+  world.publish("go", "3");
+  world.publish("begin", "4");
+  world.settle();
+  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
+  world.settle();
+  EXPECT_EQ(code(refused), "workflow.has_instances");
+  EXPECT_EQ(world.metric("millrace_listeners"), 2);
+
+  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+            (Json{{"cancelled", 1}}));
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+  world.restart();
+  world.publish("begin", "5");
+  world.publish("go", "6");
+  world.settle();
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+  const auto instances = world.instances();
+  ASSERT_THAT(instances, SizeIs(3)) << "what was there can still be looked at";
+  EXPECT_EQ(instances[0]["status"], "complete");
+  EXPECT_EQ(instances[2]["status"], "cancelled");
+  EXPECT_EQ(instances[2]["workflow"], "waits");
+  EXPECT_EQ(instances[2]["error"]["code"], "direktiv.cancels.api");
+  EXPECT_THAT(world.history(instances[2]["id"]),
+              ElementsAre("started", "entered wait", "cancelled wait", "ended wait"));
+
+  EXPECT_EQ(world.apply(kWaits)["revision"], 1) << "another one of the same name";
+}
+
+TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {
+  World world;
+  world.apply(kWaits);
+  world.publish("begin", "1");
+  world.settle();
+  world.publish("go", "2");
+  world.publish("begin", "3");
+  world.broker.pump();
+  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
+  const Answered cancelled =
+      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
+  const Answered gone = world.command(StartInstance{.space = "default", .workflow = "waits"});
+  world.settle();
+  EXPECT_EQ(code(refused), "workflow.has_instances");
+  ASSERT_EQ(code(cancelled), "ok");
+  EXPECT_EQ(***cancelled, (Json{{"cancelled", 1}}));
+  EXPECT_EQ(code(gone), "workflow.not_found");
+}
+
+TEST(Deletion, OfANamespaceTakesItsWorkflowsWithIt) {
+  World world;
+  world.must(CreateNamespace{.name = "a"});
+  world.apply(kWaits, "a");
+  world.apply(kOneState, "a");
+  world.must(StartInstance{.space = "a", .workflow = "waits"});
+  const Answered refused = world.command(DeleteNamespace{.name = "a"});
+  world.settle();
+  EXPECT_EQ(code(refused), "namespace.not_empty");
+  EXPECT_EQ(world.must(DeleteNamespace{.name = "a", .cancel = true}), (Json{{"cancelled", 1}}));
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+  world.restart();
+  world.settle();
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+  const Answered gone = world.command(StartInstance{.space = "a", .workflow = "waits"});
+  world.settle();
+  EXPECT_EQ(code(gone), "workflow.not_found") << "the new one is empty";
+}
+
+TEST(Deletion, OfANamespaceTakesItsDelayedEventsWithIt) {
+  for (const bool restarted : {false, true}) {
+    World world;
+    world.must(CreateNamespace{.name = "a"});
+    world.apply(R"(
+id: reminds
+states:
+- {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
+)",
+                "a");
+    world.must(StartInstance{.space = "a", .workflow = "reminds"});
+    EXPECT_EQ(world.metric("millrace_timers"), 1);
+    world.must(DeleteNamespace{.name = "a"});
+    EXPECT_EQ(world.metric("millrace_timers"), 0);
+    if (restarted) world.restart();
+    world.run_for(hours(2));
+    EXPECT_THAT(world.events("reminder"), IsEmpty());
+    EXPECT_THAT(world.dead_letters(), IsEmpty());
+  }
+}
+
+TEST(StartByCall, GivesAnInstanceOnceUnderItsKey) {
+  World world;
+  world.apply(kOneState);
+  const Json input = {{"n", 1}};
+  const Json first = world.start("one", input, "key");
+  EXPECT_EQ(first["created"], true);
+  const Json again{{"id", first["id"]}, {"created", false}};
+  EXPECT_EQ(world.start("one", input, "key"), again);
+  world.restart();
+  EXPECT_EQ(world.start("one", input, "key"), again);
+
+  const Answered other = world.command(StartInstance{
+      .space = "default", .workflow = "one", .input = {{"n", 2}}, .idempotency_key = "key"});
+  world.settle();
+  EXPECT_EQ(code(other), "start.conflict");
+
+  EXPECT_EQ(world.start("one", input, "other key")["created"], true);
+  EXPECT_EQ(world.start("one", input)["created"], true);
+  EXPECT_EQ(world.start("one", input)["created"], true) << "without a key each is one of its own";
+  EXPECT_THAT(world.instances(), SizeIs(4));
+}
+
+TEST(StartByCall, GivesOneInstanceToTwoCallsOfOneBatch) {
+  World world;
+  world.apply(kOneState);
+  const StartInstance start{.space = "default", .workflow = "one", .idempotency_key = "key"};
+  const Answered first = world.command(start);
+  const Answered second = world.command(start);
+  world.settle();
+  EXPECT_EQ((***first)["created"], true);
+  EXPECT_EQ((***second)["created"], false);
+  EXPECT_EQ((***first)["id"], (***second)["id"]);
+}
+
+TEST(StartByCall, TakesAnyJsonForInput) {
+  World world;
+  world.apply(kOneState);
+  EXPECT_EQ(world.instance(world.start("one", Json{{"a", 1}})["id"])["output"], (Json{{"a", 1}}));
+  EXPECT_EQ(world.instance(world.start("one", Json::array({1, 2}))["id"])["output"],
+            (Json{{"input", {1, 2}}}));
+}
+
+TEST(WaitForEnd, IsAnsweredWithTheInstanceWhenItHasEnded) {
+  World world;
+  world.apply(kWaits);
+  const Json started = world.start("waits");
+  const Answered first = world.wait_for_end(started["id"], seconds(10));
+  const Answered second = world.wait_for_end(started["id"], seconds(10));
+  world.run_for(seconds(9));
+  EXPECT_EQ(code(first), "not answered");
+  world.publish("go", "1", 5);
+  world.settle();
+  ASSERT_EQ(code(first), "ok");
+  EXPECT_EQ((***first)["output"], (Json{{"go", 5}}));
+  EXPECT_EQ(***first, world.instance(started["id"]));
+  EXPECT_EQ(***second, ***first);
+
+  const Answered late = world.wait_for_end(started["id"], seconds(10));
+  world.settle();
+  EXPECT_EQ(***late, ***first) << "it had ended before";
+}
+
+TEST(WaitForEnd, SeesAnEndInTheBatchThatItCameWith) {
+  World world;
+  world.apply(kWaits);
+  const Json started = world.start("waits");
+  world.publish("go", "1", 5);
+  world.broker.pump();
+  const Answered answered = world.wait_for_end(started["id"], seconds(10));
+  world.settle();
+  EXPECT_EQ(code(answered), "ok");
+}
+
+TEST(WaitForEnd, RunsOutOfTime) {
+  World world;
+  world.apply(kWaits);
+  const Json started = world.start("waits");
+  const Answered answered = world.wait_for_end(started["id"], seconds(10));
+  world.run_for(Duration(9'999));
+  EXPECT_EQ(code(answered), "not answered");
+  world.run_for(Duration(1));
+  EXPECT_EQ(code(answered), "wait.timeout");
+}
+
+TEST(WaitForEnd, CountsItsTimeWhateverIsDoneToTheWallClock) {
+  for (const Duration jump : {Duration(-hours(1)), Duration(hours(1))}) {
+    for (const bool before : {false, true}) {
+      World world;
+      world.apply(kWaits);
+      const Json started = world.start("waits");
+      if (before) world.clock.jump(jump);
+      const Answered answered = world.wait_for_end(started["id"], seconds(10));
+      world.settle();
+      if (!before) world.clock.jump(jump);
+      world.run_for(Duration(9'999));
+      EXPECT_EQ(code(answered), "not answered") << jump.count() << before;
+      world.run_for(Duration(1));
+      EXPECT_EQ(code(answered), "wait.timeout") << jump.count() << before;
+    }
+  }
+}
+
+TEST(WaitForEnd, KnowsOfNoInstanceThatThereIsNot) {
+  World world;
+  const Answered answered = world.wait_for_end("0190b5a4-7c1e-7f2a-8000-0123456789ab", seconds(10));
+  world.settle();
+  EXPECT_EQ(code(answered), "instance.not_found");
+}
+
+}  // namespace
+}  // namespace millrace

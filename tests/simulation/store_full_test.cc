@@ -1,0 +1,162 @@
+// What happens when the store is full, and when there is room again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::Each;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- id: wait
+  type: consumeEvent
+  timeout: PT1H
+  event: {type: go}
+)";
+
+constexpr const char* kTells = R"(
+id: tells
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: /t}}
+)";
+
+std::string code(const Answered& answered) {
+  if (!answered->has_value()) return "not answered";
+  return **answered ? "ok" : (**answered).error().code;
+}
+
+class StoreFull : public testing::Test {
+ protected:
+  /// From now on nothing more fits.
+  void fill() {
+    world.settle();
+    reopen(*world.environment().used_bytes() - 1);
+  }
+  void reopen(uint64_t limit) {
+    world.crash();
+    world.options().store.soft_limit_bytes = limit;
+    world.recover();
+    world.settle();
+  }
+  void make_room() { reopen(std::numeric_limits<uint64_t>::max()); }
+
+  World world;
+};
+
+TEST_F(StoreFull, RefusesCommandsAndWritesNothing) {
+  world.apply(kWaits);
+  fill();
+  const auto before = world.rows();
+  const Answered answers[] = {
+      world.command(CreateNamespace{.name = "a"}),
+      world.command(World::application(kTells)),
+      world.command(StartInstance{.space = "default", .workflow = "waits"}),
+  };
+  world.run_for(seconds(2));
+  for (const Answered& answered : answers) EXPECT_EQ(code(answered), "store.full");
+  EXPECT_EQ(world.rows(), before);
+
+  make_room();
+  EXPECT_EQ(world.start("waits")["created"], true);
+  EXPECT_EQ(world.apply(kTells)["revision"], 1) << "of the refused one nothing is left";
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+}
+
+TEST_F(StoreFull, LosesNoEventAndTakesNoneTwice) {
+  world.apply(kWaits);
+  world.publish("begin", "1", 1);
+  fill();
+  for (int i = 2; i < 6; ++i) world.publish("begin", std::to_string(i), i);
+  world.publish("go", "go", "x");
+  world.publish("begin", "6", 6);
+  world.run_for(seconds(10));
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(world.instances()[0]["status"], "waiting");
+
+  make_room();
+  world.run_for(seconds(1));
+  const auto instances = world.instances();
+  ASSERT_THAT(instances, SizeIs(6));
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(instances[i]["input"], (Json{{"begin", i + 1}}));
+    EXPECT_EQ(instances[i]["status"], i < 5 ? "complete" : "waiting");
+  }
+  EXPECT_EQ(world.metric("millrace_listeners"), 2);
+}
+
+TEST_F(StoreFull, GoesOnByItselfWhenWhatWaitsToBeSentIsSent) {
+  world.apply(kTells);
+  world.apply(kWaits);
+  world.broker.disconnect();
+  for (int i = 0; i < 8; ++i) world.start("tells", {{"much", std::string(50'000, 'x')}});
+  fill();
+  world.run_for(seconds(2));
+  EXPECT_EQ(code(world.command(CreateNamespace{.name = "a"})), "not answered");
+  world.publish("begin", "1", 1);
+  world.broker.reconnect();
+  world.run_for(seconds(10));
+  EXPECT_THAT(world.events("told"), SizeIs(8));
+  EXPECT_THAT(world.instances(), SizeIs(9)) << "the event that waited has started its instance";
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+}
+
+TEST_F(StoreFull, StillDeletesAndCancels) {
+  world.apply(kWaits);
+  const Json started = world.start("waits");
+  fill();
+  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
+  const Answered also_refused =
+      world.command(StartInstance{.space = "default", .workflow = "waits"});
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(refused), "workflow.has_instances") << "for its own reason";
+  EXPECT_EQ(code(also_refused), "store.full");
+
+  const Answered deleted =
+      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
+  const Answered waiting = world.wait_for_end(started["id"], hours(1));
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(deleted), "ok");
+  ASSERT_EQ(code(waiting), "ok");
+  EXPECT_EQ((***waiting)["status"], "cancelled");
+  EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
+}
+
+TEST_F(StoreFull, StillTellsOfEndsAndOfTimeRunOut) {
+  world.apply(kWaits);
+  world.apply(kTells);
+  const Json waits = world.start("waits");
+  const Json told = world.start("tells");
+  fill();
+  world.publish("begin", "1", 1);  // what cannot be written waits before them
+  const Answered timeout = world.wait_for_end(waits["id"], seconds(5));
+  const Answered ended = world.wait_for_end(told["id"], seconds(5));
+  world.run_for(seconds(4));
+  EXPECT_EQ(code(ended), "ok");
+  EXPECT_EQ(code(timeout), "not answered");
+  world.run_for(seconds(2));
+  EXPECT_EQ(code(timeout), "wait.timeout");
+}
+
+TEST_F(StoreFull, FiresTimersWhenThereIsRoom) {
+  world.apply(kWaits);
+  const Json started = world.start("waits");
+  fill();
+  world.run_for(hours(2));
+  EXPECT_EQ(world.instance(started["id"])["status"], "waiting");
+  make_room();
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.stateTimeout");
+}
+
+}  // namespace
+}  // namespace millrace

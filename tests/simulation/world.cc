@@ -1,0 +1,323 @@
+#include "tests/simulation/world.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include "base/check.h"
+#include "cloudevents/headers.h"
+#include "orchestrator/definition/loader.h"
+#include "orchestrator/runtime/messages.h"
+
+namespace millrace {
+namespace {
+
+/// More rounds than anything that is right needs to come to rest.
+constexpr int kMostRounds = 100'000;
+
+/// Rounds in which nothing moves, while publishes are on their way: the longest delay of a fate.
+constexpr int kQuietRounds = 16;
+
+Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
+  Loaded loaded = load_workflow(text, nullptr);
+  if (loaded.workflow) return std::move(loaded.workflow);
+  return fail("definition.findings", render_text(loaded.findings, "stored"));
+}
+
+/// Where a sync costs nothing, if there is such a place: no test here pulls the plug.
+std::string fast_folder() {
+  const char* const shared_memory = "/dev/shm/";
+  return std::filesystem::is_directory(shared_memory) ? shared_memory : testing::TempDir();
+}
+
+template <class T>
+T must_have(Result<T> result) {
+  CHECK(result.has_value(), "{}: {}", result.error().code, result.error().message);
+  return take_value(std::move(result));
+}
+
+}  // namespace
+
+// TestEvaluator.
+
+void TestEvaluator::submit(Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+  ++asked_;
+  if (held_) {
+    waiting_.push_back({std::move(evaluation), std::move(done)});
+  } else {
+    done(run(evaluation));
+  }
+}
+
+void TestEvaluator::release() {
+  held_ = false;
+  while (!waiting_.empty()) answer();
+}
+
+void TestEvaluator::answer(size_t which) {
+  Waiting one = std::move(waiting_[which]);
+  waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(which));
+  one.done(run(one.evaluation));
+}
+
+EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
+  EvaluationResult results;
+  for (const Query& query : evaluation.queries) {
+    const auto program = programs_.find(query.program);
+    CHECK(program != programs_.end(), "the test defines no program {}", query.program);
+    results.push_back(program->second(must_have(parse_own_json(*query.input))));
+    if (evaluation.stop_at_true && results.back() && is_true(*results.back())) break;
+  }
+  return results;
+}
+
+// World.
+
+/// What it sends after the process has died goes nowhere, and nobody hears what became of the rest.
+class World::Outlet final : public Publisher {
+ public:
+  explicit Outlet(MemoryBroker& broker) : broker_(broker) {}
+
+  void publish(NatsMessage message, Done done) override {
+    if (*alive_) broker_.publish(std::move(message), guard<Result<PublishAck>>(std::move(done)));
+  }
+
+  /// Calls that come once the process has died are dropped.
+  template <class T>
+  std::function<void(T)> guard(std::function<void(T)> done) {
+    return [alive = alive_, done = std::move(done)](T value) {
+      if (*alive) done(std::move(value));
+    };
+  }
+
+  bool alive() const { return *alive_; }
+  void die() { *alive_ = false; }
+
+ private:
+  MemoryBroker& broker_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+World::World(WorldOptions options)
+    : options_(options), folder_(fast_folder()), random_(options.seed), queries_(load_stored) {
+  recover();
+}
+
+World::~World() {
+  if (alive()) crash();
+}
+
+void World::recover() {
+  CHECK(!alive());
+  metrics_ = std::make_unique<Metrics>();
+  environment_.reset();
+  environment_ = must_have(Environment::open(folder_.path(), options_.store));
+  outlet_ = std::make_unique<Outlet>(broker);
+  const auto make_id = [this](TimePoint now) {
+    // Those of one millisecond sort as they were made, so that tests can tell them apart.
+    std::array<uint8_t, 10> randomness{};
+    ++last_id_;
+    for (size_t i = 0; i < 4; ++i) {
+      randomness[2 + i] = static_cast<uint8_t>(last_id_ >> (24 - 8 * i));
+      randomness[6 + i] = static_cast<uint8_t>(random_());
+    }
+    return make_instance_id(now, randomness);
+  };
+  const auto evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+    if (!outlet_->alive()) return;
+    evaluator.submit(std::move(evaluation), outlet_->guard<EvaluationResult>(std::move(done)));
+  };
+  processor_ = std::make_unique<Processor>(ProcessorParts{.environment = *environment_,
+                                                          .clock = clock,
+                                                          .publisher = *outlet_,
+                                                          .evaluate = evaluate,
+                                                          .loader = load_stored,
+                                                          .make_id = make_id,
+                                                          .queries = queries_,
+                                                          .metrics = *metrics_},
+                                           options_.processor);
+  must_have(processor_->load());
+  broker.start(processor_->cursor(), *processor_);
+}
+
+void World::crash() {
+  CHECK(alive());
+  outlet_->die();
+  broker.stop();
+  processor_.reset();
+  evaluator.forget();
+}
+
+void World::crash_after_commit() {
+  outlet_->die();
+  processor_->turn();
+  crash();
+}
+
+Answered World::command(Command command) {
+  auto answered = std::make_shared<std::optional<Result<Json>>>();
+  processor_->command(std::move(command),
+                      outlet_->guard<Result<Json>>(
+                          [answered](Result<Json> result) { *answered = std::move(result); }));
+  return answered;
+}
+
+Answered World::wait_for_end(const std::string& instance, Duration at_most) {
+  auto answered = std::make_shared<std::optional<Result<Json>>>();
+  processor_->wait_for_end("default", must_have(parse_instance_id(instance)), at_most,
+                           outlet_->guard<Result<Json>>(
+                               [answered](Result<Json> result) { *answered = std::move(result); }));
+  return answered;
+}
+
+ApplyWorkflow World::application(const std::string& yaml, std::string space) {
+  Loaded loaded = load_workflow(yaml, nullptr);
+  CHECK(loaded.workflow != nullptr, "{}", render_text(loaded.findings, "test"));
+  return {.space = std::move(space), .text = yaml, .workflow = std::move(loaded.workflow)};
+}
+
+Json World::must(Command asked) {
+  const Answered answered = command(std::move(asked));
+  settle();
+  CHECK(answered->has_value(), "the command was not answered");
+  return must_have(std::move(**answered));
+}
+
+Json World::apply(const std::string& yaml, const std::string& space) {
+  return must(application(yaml, space));
+}
+
+Json World::start(const std::string& workflow, Json input, std::string key) {
+  return must(StartInstance{.space = "default",
+                            .workflow = workflow,
+                            .input = std::move(input),
+                            .idempotency_key = std::move(key)});
+}
+
+void World::publish(const Event& event, std::string_view space) {
+  broker.inject(event_message(space, event));
+}
+
+void World::publish(std::string type, std::string id, Json data,
+                    std::map<std::string, AttributeValue> extensions) {
+  Event event{.id = std::move(id), .source = "/test", .type = std::move(type)};
+  event.extensions = std::move(extensions);
+  if (!data.is_null()) {
+    event.datacontenttype = "application/json";
+    event.data = dump_json(data);
+  }
+  publish(event);
+}
+
+bool World::step(size_t most) {
+  const bool moved = broker.pump(most);
+  return processor_->turn() || moved;
+}
+
+void World::settle() {
+  int quiet = 0;
+  for (int rounds = 0; quiet < (broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
+    CHECK(rounds < kMostRounds, "it does not come to rest");
+    quiet = step() ? 0 : quiet + 1;
+  }
+}
+
+void World::settle_publishes() {
+  settle();
+  while (const auto deadline = broker.next_deadline()) {
+    run_for(std::max(*deadline - clock.now(), Duration(1)));
+  }
+}
+
+void World::run_for(Duration time) {
+  settle();
+  while (time > Duration(0)) {
+    Duration step = time;
+    const auto sooner = [&](Duration wait) {
+      if (wait > Duration(0)) step = std::min(step, wait);
+    };
+    if (const auto wake = processor_->next_wake()) sooner(*wake);
+    if (const auto deadline = broker.next_deadline()) sooner(*deadline - clock.now());
+    clock.advance(step);
+    time -= step;
+    settle();
+  }
+}
+
+// What there is.
+
+std::vector<Json> World::instances() {
+  const Snapshot view = must_have(Snapshot::take(*environment_));
+  const Json page = must_have(queries_.instances(view, "default", {.limit = 1'000'000}));
+  std::vector<Json> all;
+  for (const Json& item : page["items"]) {
+    all.push_back(must_have(queries_.instance(
+        view, "default", must_have(parse_instance_id(item["id"].get<std::string>())))));
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+Json World::instance(const std::string& id) {
+  const Snapshot view = must_have(Snapshot::take(*environment_));
+  return must_have(queries_.instance(view, "default", must_have(parse_instance_id(id))));
+}
+
+Json World::history_items(const std::string& id) {
+  const Snapshot view = must_have(Snapshot::take(*environment_));
+  return must_have(queries_.history(view, "default", must_have(parse_instance_id(id))))["items"];
+}
+
+std::vector<std::string> World::history(const std::string& id) {
+  std::vector<std::string> lines;
+  for (const Json& item : history_items(id)) {
+    std::string line = item["kind"];
+    if (item.contains("state")) line += " " + item["state"].get<std::string>();
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> World::dead_letters() const {
+  std::vector<std::string> reasons;
+  for (const auto& stored : broker.others()) {
+    const std::string* const reason = find_header(stored.message.headers, "Millrace-Reason");
+    reasons.push_back(reason == nullptr ? "" : *reason);
+  }
+  return reasons;
+}
+
+std::vector<Event> World::events(std::string_view type) const {
+  std::vector<Event> events;
+  for (const auto& stored : broker.events()) {
+    Result<Event> event = decode_nats(stored.message);
+    if (event && event->type == type) events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+double World::metric(std::string_view name) const {
+  const std::string text = metrics_->text();
+  const std::string line = fmt::format("\n{} ", name);
+  const size_t at = text.find(line);
+  CHECK(at != std::string::npos, "there is no series {}", name);
+  return std::stod(text.substr(at + line.size()));
+}
+
+std::map<std::string, std::string> World::rows() const {
+  const Snapshot view = must_have(Snapshot::take(*environment_));
+  std::map<std::string, std::string> rows;
+  for (const auto& [table, name] : kTables) {
+    view.scan(table, {}, [&, prefix = std::string(name) + "/"](auto key, auto value) {
+      rows.emplace(prefix + std::string(key), value);
+      return true;
+    });
+  }
+  must_have(view.status());
+  return rows;
+}
+
+}  // namespace millrace

@@ -1,0 +1,175 @@
+// A whole millrace on a virtual clock, in one thread: a real store in a folder of its own, the
+// broker's twin, an evaluator that answers when the test lets it, ids from a seed. Nothing moves
+// but in the calls made here, so the same calls leave the same bytes. One thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broker/memory_broker.h"
+#include "orchestrator/runtime/metrics.h"
+#include "orchestrator/runtime/processor.h"
+#include "orchestrator/runtime/queries.h"
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+
+/// Time as the test has it go on.
+class VirtualClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_; }
+  Duration elapsed() const override { return elapsed_; }
+
+  void advance(Duration by) {
+    now_ += by;
+    elapsed_ += by;
+  }
+  /// Somebody sets the wall clock, backward perhaps.
+  void jump(Duration by) { now_ += by; }
+
+ private:
+  TimePoint now_ = from_millis(1'630'497'600'000);  // 2021-09-01T12:00:00Z
+  Duration elapsed_{0};
+};
+
+/// Stands for the jq workers: a program is a function of the test's. Answers at once, or, while
+/// held, when it is told to.
+class TestEvaluator {
+ public:
+  using Program = std::function<QueryResult(const Json& input)>;
+
+  void define(std::string text, Program program) {
+    programs_[std::move(text)] = std::move(program);
+  }
+
+  /// From now on answers wait.
+  void hold() { held_ = true; }
+  /// Answers all that waits, and at once from now on.
+  void release();
+  /// Answers the one that has waited longest, or the one at that place in the line.
+  void answer(size_t which = 0);
+
+  size_t waiting() const { return waiting_.size(); }
+  /// How many evaluations were asked for in all.
+  size_t asked() const { return asked_; }
+
+  // For the world.
+  void submit(Evaluation evaluation, std::function<void(EvaluationResult)> done);
+  void forget() { waiting_.clear(); }
+
+ private:
+  struct Waiting {
+    Evaluation evaluation;
+    std::function<void(EvaluationResult)> done;
+  };
+  EvaluationResult run(const Evaluation& evaluation) const;
+
+  std::map<std::string, Program> programs_;
+  std::deque<Waiting> waiting_;
+  bool held_ = false;
+  size_t asked_ = 0;
+};
+
+struct WorldOptions {
+  EnvironmentOptions store;
+  ProcessorOptions processor;
+  uint64_t seed = 1;
+};
+
+/// What became of a command or a wait: nothing as long as it is not answered.
+using Answered = std::shared_ptr<std::optional<Result<Json>>>;
+
+class World {
+ public:
+  explicit World(WorldOptions options = {});
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  VirtualClock clock;
+  MemoryBroker broker{clock};
+  TestEvaluator evaluator;
+
+  Processor& processor() { return *processor_; }
+
+  // In.
+
+  Answered command(Command command);
+  Answered wait_for_end(const std::string& instance, Duration at_most);
+  /// Commands that must succeed, with what they answer once everything is quiet. The definition is
+  /// loaded first, and must be right.
+  Json apply(const std::string& yaml, const std::string& space = "default");
+  Json start(const std::string& workflow, Json input = Json::object(), std::string key = "");
+  Json must(Command command);
+  static ApplyWorkflow application(const std::string& yaml, std::string space = "default");
+
+  /// Stores an event in the stream, as somebody else's publishing; nothing is read yet.
+  void publish(const Event& event, std::string_view space = "default");
+  void publish(std::string type, std::string id, Json data = nullptr,
+               std::map<std::string, AttributeValue> extensions = {});
+
+  // Time.
+
+  /// Until nothing moves any more, as long as the clock stands.
+  void settle();
+  /// The same, and what publishes have yet to run out of time does so.
+  void settle_publishes();
+  /// Moves the clock to whatever comes due until then, settling each time.
+  void run_for(Duration time);
+  /// One round: what the broker has due, up to `most` messages, and one turn.
+  bool step(size_t most = 64);
+
+  // Ends and beginnings.
+
+  /// The process dies: what is not committed is lost, and so is all that would have come of it.
+  void crash();
+  /// It dies in the turn that follows: what that commits is on disk and nothing of it is done.
+  void crash_after_commit();
+  /// A new one on the same store, reading the stream from the stored cursor.
+  void recover();
+  void restart() { crash(), recover(); }
+  bool alive() const { return processor_ != nullptr; }
+  /// For the next recover().
+  WorldOptions& options() { return options_; }
+
+  // What there is.
+
+  /// Instances of the default namespace with data and input, oldest first.
+  std::vector<Json> instances();
+  Json instance(const std::string& id);
+  /// `kind state` of each record.
+  std::vector<std::string> history(const std::string& id);
+  Json history_items(const std::string& id);
+  /// The reasons of the dead letters that the broker has, in order.
+  std::vector<std::string> dead_letters() const;
+  /// Events in the stream of that type, in order.
+  std::vector<Event> events(std::string_view type) const;
+  /// A series of the metrics, such as `millrace_listeners`.
+  double metric(std::string_view name) const;
+  /// Every row of the store.
+  std::map<std::string, std::string> rows() const;
+  Queries& queries() { return queries_; }
+  Environment& environment() { return *environment_; }
+
+ private:
+  class Outlet;  ///< the broker's publisher, as one life of the process has it
+
+  WorldOptions options_;
+  Folder folder_;
+  std::mt19937_64 random_;
+  uint32_t last_id_ = 0;
+  Queries queries_;
+  std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<Environment> environment_;
+  std::unique_ptr<Outlet> outlet_;
+  std::unique_ptr<Processor> processor_;
+};
+
+}  // namespace millrace

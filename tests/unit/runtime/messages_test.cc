@@ -1,0 +1,155 @@
+#include "orchestrator/runtime/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "broker/wire.h"
+#include "cloudevents/headers.h"
+#include "cloudevents/subject.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Pair;
+
+constexpr size_t kMaxPayload = size_t{1} << 20;
+
+std::string header(const NatsMessage& message, std::string_view name) {
+  const std::string* const value = find_header(message.headers, name);
+  return value == nullptr ? "none" : *value;
+}
+
+DeadLetter letter() {
+  return {.space = "default",
+          .reason = {"event.missing_attribute", "the attribute \"id\" is missing"},
+          .sequence = 7,
+          .message = {.subject = "millrace.events.default.t",
+                      .headers = {{"Content-Type", "text/plain"}},
+                      .data = "as received"}};
+}
+
+void expect_sendable(const NatsMessage& message) {
+  const Status status = check_message(message, kMaxPayload);
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST(EventMessage, IsWhatTheStreamReadsAgain) {
+  Event event{.id = "1", .source = "/s", .type = "order placed"};
+  event.extensions["region"] = "eu";
+  event.data = R"({"n":1})";
+  event.datacontenttype = "application/json";
+  const NatsMessage message = event_message("default", event);
+  expect_sendable(message);
+  EXPECT_EQ(subject_namespace(message.subject), "default");
+  EXPECT_EQ(decode_nats(message), event);
+}
+
+TEST(EventMessage, HasOneIdWhoeverSendsIt) {
+  const Event event{.id = "1", .source = "/s", .type = "t"};
+  const std::string id = header(event_message("default", event), "Nats-Msg-Id");
+  Event other = event;
+  other.data = "whatever";
+  other.type = "u";
+  EXPECT_EQ(header(event_message("default", other), "Nats-Msg-Id"), id);
+
+  EXPECT_NE(header(event_message("other", event), "Nats-Msg-Id"), id);
+  other.source = "/t";
+  EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
+  other.source = "/s1";  // no other parts with the same bytes
+  other.id = "";
+  EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
+}
+
+TEST(DeadLetterMessage, HoldsTheBytesAndHeadersAsReceivedAndWhy) {
+  const NatsMessage message = dead_letter_message(letter(), 1'000);
+  expect_sendable(message);
+  EXPECT_EQ(message.subject, "millrace.dlq.default.event%2Emissing_attribute");
+  EXPECT_EQ(message.data, "as received");
+  EXPECT_EQ(header(message, "Content-Type"), "text/plain");
+  EXPECT_EQ(header(message, "Millrace-Reason"), "event.missing_attribute");
+  EXPECT_EQ(header(message, "Millrace-Detail"), "the attribute \"id\" is missing");
+  EXPECT_EQ(header(message, "Millrace-Subject"), "millrace.events.default.t");
+  EXPECT_EQ(header(message, "Millrace-Sequence"), "7");
+  EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
+}
+
+TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceAndItsReason) {
+  const std::string id = header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id");
+  EXPECT_EQ(header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id"), id);
+  EXPECT_NE(header(dead_letter_message(letter(), 1'001), "Nats-Msg-Id"), id);
+  DeadLetter other = letter();
+  other.sequence = 8;
+  EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
+  other = letter();
+  other.reason.code = "event.other";
+  EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
+  other = letter();
+  other.reason.message = "of use to another one neither";
+  EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
+}
+
+TEST(DeadLetterMessage, LeavesOutHeadersThatTheBrokerOrItsReaderWouldTakeForTheirOwn) {
+  DeadLetter one = letter();
+  one.message.headers = {{"Nats-Msg-Id", "theirs"},   {"nats-expected-stream", "OTHER"},
+                         {"NATS-TTL", "1s"},          {"millrace-reason", "none at all"},
+                         {"Millrace-Truncated", "3"}, {"ce-id", "1"}};
+  const NatsMessage message = dead_letter_message(one, 1'000);
+  expect_sendable(message);
+  EXPECT_EQ(message.headers.front(), (std::pair<std::string, std::string>("ce-id", "1")));
+  EXPECT_EQ(header(message, "Millrace-Reason"), "event.missing_attribute");
+  EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
+  for (const auto& [name, value] : message.headers) {
+    EXPECT_THAT(value, testing::Not(testing::AnyOf("theirs", "OTHER", "1s", "none at all")));
+  }
+}
+
+TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
+  const std::string every_byte = [] {
+    std::string bytes;
+    for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+    return bytes;
+  }();
+  const struct {
+    const char* what;
+    DeadLetter letter;
+  } rows[] = {
+      {"everything empty", {}},
+      {"no namespace", {.space = "", .reason = {"a.b", ""}}},
+      {"a namespace of odd bytes", {.space = every_byte, .reason = {"a", "b"}}},
+      {"a subject of odd bytes", {.reason = {"a", "b"}, .message = {.subject = every_byte}}},
+      {"a reason of odd bytes", {.reason = {"a", every_byte}}},
+      {"a header without a name", {.reason = {"a", "b"}, .message = {.headers = {{"", "x"}}}}},
+      {"a header of odd bytes",
+       {.reason = {"a", "b"},
+        .message =
+            {.headers = {{every_byte, "x"}, {"x", every_byte}, {"a:b", "c"}, {"d e", "f"}}}}},
+      {"data of odd bytes", {.reason = {"a", "b"}, .message = {.data = every_byte}}},
+      {"a very long reason", {.reason = {"a", std::string(100'000, '"')}}},
+      {"a very long subject",
+       {.reason = {"a", "b"}, .message = {.subject = std::string(4'000, '*')}}},
+      {"a huge message",
+       {.space = "default",
+        .reason = {"a", std::string(100'000, '"')},
+        .message = {.subject = std::string(4'000, '*'),
+                    .headers = Headers(1'000, {std::string(500, 'n'), std::string(500, 'v')}),
+                    .data = std::string(8 << 20, 'x')}}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    expect_sendable(dead_letter_message(row.letter, 1));
+  }
+}
+
+TEST(DeadLetterMessage, HoldsTheHeadOfWhatIsTooLargeAndItsSize) {
+  DeadLetter one = letter();
+  one.message.data = "head" + std::string(2 << 20, 'x');
+  const NatsMessage message = dead_letter_message(one, 1'000);
+  expect_sendable(message);
+  EXPECT_EQ(header(message, "Millrace-Truncated"), std::to_string(one.message.data.size()));
+  EXPECT_EQ(message.data, one.message.data.substr(0, message.data.size()));
+  EXPECT_GT(message.data.size(), 900'000U) << "as much of it as can be sent";
+}
+
+}  // namespace
+}  // namespace millrace

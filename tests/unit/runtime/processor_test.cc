@@ -1,0 +1,130 @@
+// What other threads see of the processor: queues, back-pressure, and its end. What it does with
+// what comes in is in tests/simulation.
+#include "orchestrator/runtime/processor.h"
+
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+
+constexpr const char* kForEver = R"(
+id: for-ever
+states:
+- {id: wait, type: consumeEvent, event: {type: never}}
+)";
+
+Delivery other_event(uint64_t sequence) {
+  return EventInput{.space = "default",
+                    .sequence = sequence,
+                    .event = {.id = std::to_string(sequence), .source = "/s", .type = "other"}};
+}
+
+std::string code(const Answered& answered) {
+  if (!answered->has_value()) return "not answered";
+  return **answered ? "ok" : (**answered).error().code;
+}
+
+/// One whose queue of deliveries is full.
+struct Full {
+  Full() {
+    world.settle();
+    world.broker.stop();  // this test delivers by itself
+    EXPECT_TRUE(world.processor().deliver({other_event(1), other_event(2)}));
+  }
+  World world{{.processor = {.batch_events = 1, .waiting_deliveries = 2}}};
+};
+
+TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
+  Full full;
+  auto delivered = std::async(std::launch::async,
+                              [&] { return full.world.processor().deliver({other_event(3)}); });
+  EXPECT_TRUE(full.world.processor().turn());
+  EXPECT_TRUE(delivered.get());
+  full.world.processor().turn();
+  full.world.processor().turn();
+  EXPECT_FALSE(full.world.processor().turn());
+  EXPECT_EQ(full.world.processor().cursor().sequence, 3U);
+}
+
+TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
+  Full full;
+  auto delivered = std::async(std::launch::async,
+                              [&] { return full.world.processor().deliver({other_event(3)}); });
+  full.world.processor().refuse_deliveries();
+  EXPECT_FALSE(delivered.get());
+  EXPECT_FALSE(full.world.processor().deliver({other_event(3)}));
+
+  while (full.world.processor().turn()) {
+  }
+  EXPECT_EQ(full.world.processor().cursor().sequence, 2U) << "what was taken is worked off";
+}
+
+TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
+  World world{{.processor = {.waiting_commands = 2}}};
+  const Answered first = world.command(CreateNamespace{.name = "one"});
+  const Answered second = world.command(CreateNamespace{.name = "two"});
+  EXPECT_EQ(code(world.command(CreateNamespace{.name = "three"})), "busy");
+  EXPECT_EQ(code(first), "not answered");
+  world.settle();
+  EXPECT_EQ(code(first), "ok");
+  EXPECT_EQ(code(second), "ok");
+  world.must(CreateNamespace{.name = "three"});
+}
+
+TEST(Processor, AnswersAllThatWaitsWhenItStops) {
+  World world;
+  world.apply(kForEver);
+  const Json started = world.start("for-ever");
+  const Answered waiting = world.wait_for_end(started["id"], hours(1));
+  world.settle();
+  const Answered not_yet_waiting = world.wait_for_end(started["id"], hours(1));
+  const Answered command = world.command(CreateNamespace{.name = "one"});
+  EXPECT_EQ(code(waiting), "not answered");
+
+  world.processor().stop();
+  EXPECT_EQ(code(waiting), "stopping");
+  EXPECT_EQ(code(not_yet_waiting), "stopping");
+  EXPECT_EQ(code(command), "stopping");
+  EXPECT_EQ(code(world.command(CreateNamespace{.name = "two"})), "stopping");
+  EXPECT_EQ(code(world.wait_for_end(started["id"], hours(1))), "stopping");
+  EXPECT_FALSE(world.processor().deliver({other_event(1)}));
+  world.restart();
+  world.must(CreateNamespace{.name = "one"});
+}
+
+TEST(Processor, RunsOnAThreadOfItsOwnUntilItIsStopped) {
+  World world;
+  std::promise<Result<Json>> answered;
+  world.processor().start();
+  world.processor().command(World::application(kForEver),
+                            [&](Result<Json> result) { answered.set_value(std::move(result)); });
+  const Result<Json> result = answered.get_future().get();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ((*result)["revision"], 1);
+  EXPECT_TRUE(world.processor().wait_until_quiet(hours(1)));
+  world.processor().stop();
+}
+
+TEST(Processor, IsReadyWhileTheStreamIsRead) {
+  World world;
+  EXPECT_EQ(world.processor().ready().error().code, "broker.unreachable");
+  world.settle();
+  EXPECT_TRUE(world.processor().ready());
+  world.broker.disconnect();
+  world.settle();
+  EXPECT_EQ(world.processor().ready().error().code, "broker.unreachable");
+  world.broker.reconnect();
+  world.settle();
+  EXPECT_TRUE(world.processor().ready());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,185 @@
+#include "orchestrator/runtime/waiting.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr auto kSpace = NamespaceNumber(1);
+
+InstanceId id(uint8_t number) {
+  InstanceId made;
+  made.bytes[15] = number;
+  return made;
+}
+
+Event event(std::string type, std::string region = "") {
+  Event made{.id = "1", .source = "/s", .type = std::move(type)};
+  if (!region.empty()) made.extensions["region"] = std::move(region);
+  return made;
+}
+
+EventFilter type(std::string name) { return {.type = std::move(name)}; }
+EventFilter in_region(std::string name, std::string region) {
+  return {.type = std::move(name),
+          .predicates = {{"region", Predicate::Kind::kEquals, std::move(region)}}};
+}
+
+Instance waiter(uint8_t number, std::vector<Listener> listeners, std::vector<Timer> timers = {}) {
+  Instance instance{.id = id(number), .space = kSpace};
+  instance.listeners = std::move(listeners);
+  instance.timers = std::move(timers);
+  return instance;
+}
+
+Timer timeout(int64_t at) { return {TimerKind::kStateTimeout, from_millis(at)}; }
+Timer delay(int64_t at) { return {TimerKind::kDelay, from_millis(at)}; }
+
+/// `start 3:0,1` and `instance 7:2`, in order.
+std::vector<std::string> lines(const Targets& targets) {
+  std::vector<std::string> all;
+  for (const StartTarget& one : targets.starts) {
+    all.push_back(fmt::format("start {}:{}", static_cast<uint32_t>(one.workflow),
+                              fmt::join(one.entries, ",")));
+  }
+  for (const InstanceTarget& one : targets.instances) {
+    EXPECT_EQ(one.space, kSpace);
+    all.push_back(
+        fmt::format("instance {}:{}", one.instance.bytes[15], fmt::join(one.entries, ",")));
+  }
+  return all;
+}
+
+/// `10 timeout 1`, `20 delayed 5`, in order.
+std::vector<std::string> due(Waiting& waiting, int64_t now) {
+  std::vector<TimerInput> timers;
+  waiting.advance(from_millis(now), timers);
+  std::vector<std::string> all;
+  for (const TimerInput& timer : timers) {
+    std::string owner;
+    if (const auto* of = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
+      owner = fmt::format("{} {}", of->kind == TimerKind::kDelay ? "delay" : "timeout",
+                          of->instance.bytes[15]);
+    } else if (const auto* delayed = std::get_if<TimerInput::OfDelayedEvent>(&timer.owner)) {
+      owner = fmt::format("delayed {}", delayed->number);
+    } else {
+      owner = fmt::format("grouped {}", std::get<TimerInput::OfGroupedEvent>(timer.owner).number);
+    }
+    all.push_back(fmt::format("{} {}", to_millis(timer.deadline), owner));
+  }
+  return all;
+}
+
+TEST(Waiting, FindsStartsByNumberThenInstancesById) {
+  Waiting waiting;
+  // Added in an order that is neither.
+  waiting.update("default", waiter(9, {{0, type("t")}}));
+  waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}}));
+  waiting.update("default", waiter(200, {{0, in_region("t", "eu")}}));
+  waiting.set_start("default", WorkflowNumber(7), {{type("t")}, {in_region("t", "eu")}});
+  waiting.set_start("default", WorkflowNumber(3), {{type("u")}, {type("t")}});
+
+  EXPECT_THAT(
+      lines(waiting.match("default", event("t", "eu"))),
+      ElementsAre("start 3:1", "start 7:0,1", "instance 2:1,4", "instance 9:0", "instance 200:0"));
+  EXPECT_THAT(lines(waiting.match("default", event("t"))),
+              ElementsAre("start 3:1", "start 7:0", "instance 2:1,4", "instance 9:0"));
+  EXPECT_THAT(lines(waiting.match("default", event("u"))),
+              ElementsAre("start 3:0", "instance 2:0"));
+  EXPECT_THAT(lines(waiting.match("default", event("v"))), IsEmpty());
+  EXPECT_THAT(lines(waiting.match("other", event("t"))), IsEmpty());
+  EXPECT_EQ(waiting.listeners(), 9U);
+}
+
+TEST(Waiting, ReplacesWhatAStartListensFor) {
+  Waiting waiting;
+  waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {type("b")}});
+  waiting.set_start("default", WorkflowNumber(1), {{type("b")}});
+  EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
+  EXPECT_THAT(lines(waiting.match("default", event("b"))), ElementsAre("start 1:0"));
+  waiting.set_start("default", WorkflowNumber(1), {});
+  EXPECT_THAT(lines(waiting.match("default", event("b"))), IsEmpty());
+  EXPECT_EQ(waiting.listeners(), 0U);
+}
+
+TEST(Waiting, FollowsAnInstanceFromStateToState) {
+  Waiting waiting;
+  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
+  waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)}));
+  EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
+  EXPECT_THAT(lines(waiting.match("default", event("c"))), ElementsAre("instance 1:1"));
+  EXPECT_EQ(waiting.timers(), 1U);
+
+  waiting.update("default", waiter(1, {}, {delay(300)}));
+  EXPECT_EQ(waiting.listeners(), 0U);
+  EXPECT_THAT(due(waiting, 250), IsEmpty());
+
+  waiting.update("default", waiter(1, {}));
+  EXPECT_EQ(waiting.timers(), 0U);
+  EXPECT_THAT(due(waiting, 1000), IsEmpty());
+}
+
+TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
+  Waiting waiting;
+  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
+  waiting.update("default", waiter(1, {}));
+  waiting.update("default", waiter(2, {{0, type("b")}}, {timeout(100)}));
+  EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
+  EXPECT_THAT(lines(waiting.match("default", event("b"))), ElementsAre("instance 2:0"));
+  EXPECT_THAT(due(waiting, 100), ElementsAre("100 timeout 2"));
+}
+
+TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
+  Waiting waiting;
+  waiting.update("default", waiter(9, {}, {timeout(30)}));
+  waiting.update("default", waiter(5, {}, {delay(30), timeout(40)}));
+  waiting.update("default", waiter(3, {}, {timeout(30)}));
+  waiting.arm_grouped(2, from_millis(30));
+  waiting.arm_delayed(4, from_millis(30));
+  waiting.arm_delayed(3, from_millis(30));
+  waiting.arm_delayed(1, from_millis(20));
+  EXPECT_LE(*waiting.next_deadline(), from_millis(20));
+  EXPECT_THAT(due(waiting, 19), IsEmpty());
+  EXPECT_THAT(due(waiting, 30),
+              ElementsAre("20 delayed 1", "30 delayed 3", "30 delayed 4", "30 grouped 2",
+                          "30 timeout 3", "30 timeout 9", "30 delay 5"));
+  EXPECT_THAT(due(waiting, 40), ElementsAre("40 timeout 5"));
+  EXPECT_EQ(waiting.next_deadline(), std::nullopt);
+}
+
+TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
+  Waiting waiting;
+  waiting.arm_grouped(1, from_millis(10));
+  waiting.arm_grouped(2, from_millis(10));
+  waiting.arm_delayed(1, from_millis(10));
+  waiting.disarm_grouped(1);
+  waiting.disarm_grouped(7);
+  EXPECT_EQ(waiting.timers(), 2U);
+  EXPECT_THAT(due(waiting, 10), ElementsAre("10 delayed 1", "10 grouped 2"));
+
+  // One that has fired is no longer armed, whatever has its place by now.
+  waiting.arm_grouped(3, from_millis(20));
+  waiting.disarm_grouped(2);
+  waiting.disarm_delayed(1);
+  EXPECT_THAT(due(waiting, 20), ElementsAre("20 grouped 3"));
+}
+
+TEST(Waiting, ForgetsEverything) {
+  Waiting waiting;
+  waiting.set_start("default", WorkflowNumber(1), {{type("a")}});
+  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
+  waiting.arm_delayed(1, from_millis(50));
+  waiting.clear();
+  EXPECT_EQ(waiting.listeners(), 0U);
+  EXPECT_EQ(waiting.timers(), 0U);
+  EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
+  EXPECT_THAT(due(waiting, 1000), IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace
