@@ -1,0 +1,331 @@
+#include "broker/connection.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "broker/json_fields.h"
+#include "broker/nats_status.h"
+#include "broker/nkey.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kPingIntervalMillis = 10'000;  // a dead peer is noticed within 30 s
+constexpr int kWriteDeadlineMillis = 5'000;
+constexpr int64_t kShortestWaitMillis = 100;
+constexpr int64_t kLongestWaitMillis = 2'000;
+constexpr int kIoBufferBytes = 128 << 10;
+
+/// 100 ms, doubled with each failure up to 2 s, less up to a half so that clients do not come back
+/// all at once.
+int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*closure*/) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int64_t wait =
+      std::min(kLongestWaitMillis, kShortestWaitMillis << std::clamp(attempts - 1, 0, 5));
+  return std::uniform_int_distribution<int64_t>(wait / 2, wait)(random);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return fail("broker.settings", fmt::format("{} cannot be read", path));
+  return std::move(text).str();
+}
+
+/// The servers without the names and passwords that a URL may hold.
+std::string shown(const std::vector<std::string>& servers) {
+  std::string text;
+  for (const std::string& server : servers) {
+    const size_t scheme = server.find("://");
+    const size_t login = scheme == std::string::npos ? 0 : scheme + 3;
+    const size_t at = server.rfind('@');
+    text += text.empty() ? "" : ", ";
+    text += at == std::string::npos || at < login ? server
+                                                  : server.substr(0, login) + server.substr(at + 1);
+  }
+  return text;
+}
+
+const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace
+
+struct Connection::State {
+  explicit State(ConnectionSettings given) : settings(std::move(given)) {}
+
+  const ConnectionSettings settings;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool connected = false;
+  bool closed = false;  ///< nats.c is through with `handle` and calls us no more
+  bool stopping = false;
+  std::string complaint;
+  std::shared_ptr<natsConnection> handle;
+
+  std::mutex watchers_mutex;  ///< held while they are called: unwatch() waits for them
+  std::map<uint64_t, std::function<void(LinkChange)>> watchers;
+  uint64_t next_watch = 1;
+
+  std::thread keeper;
+
+  Result<NatsOptionsHandle> make_options();
+  Status connect();
+  void keep();
+  void tell(LinkChange change);
+  void set_connected(bool now);
+
+  static State& of(void* closure) { return *static_cast<State*>(closure); }
+};
+
+Result<NatsOptionsHandle> Connection::State::make_options() {
+  natsOptions* raw = nullptr;
+  natsStatus status = natsOptions_Create(&raw);
+  NatsOptionsHandle options(raw);
+  const auto set = [&](auto function, auto... arguments) {
+    if (status == NATS_OK) status = function(raw, arguments...);
+  };
+
+  std::vector<const char*> servers;
+  for (const std::string& server : settings.servers) servers.push_back(server.c_str());
+  set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
+  set(natsOptions_SetName, settings.name.c_str());
+  set(natsOptions_SetSendAsap, true);
+  set(natsOptions_SetIOBufSize, kIoBufferBytes);
+  set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
+  set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});
+  set(natsOptions_SetMaxPingsOut, 2);
+  set(natsOptions_SetFailRequestsOnDisconnect, true);
+  set(natsOptions_SetMaxReconnect, -1);
+  set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
+  // As good as off: the outbox is the buffer, and what waits here would be sent behind its back.
+  set(natsOptions_SetReconnectBufSize, 1);
+
+  if (!settings.user.empty()) {
+    set(natsOptions_SetUserInfo, settings.user.c_str(), settings.password.c_str());
+  }
+  if (!settings.token.empty()) set(natsOptions_SetToken, settings.token.c_str());
+  if (!settings.creds_file.empty()) {
+    TRY(read_file(settings.creds_file));  // nats.c would only say so at each connect
+    set(natsOptions_SetUserCredentialsFromFiles, settings.creds_file.c_str(),
+        static_cast<const char*>(nullptr));
+  }
+  if (!settings.nkey_seed_file.empty()) {
+    Result<std::string> nkey = public_nkey(TRY(read_file(settings.nkey_seed_file)));
+    if (!nkey) return fail_in(settings.nkey_seed_file, nkey.error());
+    set(natsOptions_SetNKeyFromSeed, nkey->c_str(), settings.nkey_seed_file.c_str());
+  }
+  if (!settings.tls_ca_file.empty() || !settings.tls_cert_file.empty()) {
+    set(natsOptions_SetSecure, true);
+  }
+  if (!settings.tls_ca_file.empty()) {
+    set(natsOptions_LoadCATrustedCertificates, settings.tls_ca_file.c_str());
+  }
+  if (!settings.tls_cert_file.empty()) {
+    set(natsOptions_LoadCertificatesChain, settings.tls_cert_file.c_str(),
+        or_null(settings.tls_key_file));
+  }
+
+  void* const closure = this;
+  set(natsOptions_SetRetryOnFailedConnect, true,
+      natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(true); }),
+      closure);
+  set(natsOptions_SetReconnectedCB,
+      natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(true); }),
+      closure);
+  set(natsOptions_SetDisconnectedCB,
+      natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(false); }),
+      closure);
+  set(natsOptions_SetLameDuckModeCB, natsConnectionHandler([](natsConnection*, void* state) {
+        of(state).tell(LinkChange::kLameDuck);
+      }),
+      closure);
+  set(natsOptions_SetErrorHandler,
+      natsErrHandler([](natsConnection* connection, natsSubscription*, natsStatus, void* state) {
+        const char* text = nullptr;
+        natsConnection_GetLastError(connection, &text);
+        const std::lock_guard lock(of(state).mutex);
+        if (text != nullptr) of(state).complaint = text;
+      }),
+      closure);
+  set(natsOptions_SetClosedCB, natsConnectionHandler([](natsConnection* connection, void* state) {
+        const char* text = nullptr;
+        natsConnection_GetLastError(connection, &text);
+        const std::lock_guard lock(of(state).mutex);
+        if (text != nullptr && *text != '\0') of(state).complaint = text;
+        of(state).closed = true;
+        of(state).changed.notify_all();  // under the lock: the destructor may be what waits
+      }),
+      closure);
+  if (status != NATS_OK) {
+    return fail("broker.settings",
+                fmt::format("the settings of the connection to {} are refused: "
+                            "{}",
+                            shown(settings.servers), natsStatus_GetText(status)));
+  }
+  return options;
+}
+
+Status Connection::State::connect() {
+  const NatsOptionsHandle options = TRY(make_options());
+  {
+    const std::lock_guard lock(mutex);
+    closed = false;
+  }
+  natsConnection* raw = nullptr;
+  const natsStatus status = natsConnection_Connect(&raw, options.get());
+  if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED) {
+    const std::lock_guard lock(mutex);
+    closed = true;
+    return fail("broker.settings",
+                fmt::format("{} cannot be connected to: {}", shown(settings.servers),
+                            natsStatus_GetText(status)));
+  }
+  {
+    const std::lock_guard lock(mutex);
+    handle = std::shared_ptr<natsConnection>(raw, natsConnection_Destroy);
+  }
+  // Connected at once means without a callback; asked again, since it may be gone by now.
+  if (status == NATS_OK && natsConnection_Status(raw) == NATS_CONN_STATUS_CONNECTED) {
+    set_connected(true);
+  }
+  return {};
+}
+
+/// nats.c closes a connection whose login was refused twice; a login may be mended, so go on.
+void Connection::State::keep() {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    if (!closed) {
+      changed.wait(lock);
+      continue;
+    }
+    connected = false;
+    changed.wait_for(lock, Duration(kLongestWaitMillis), [this] { return stopping; });
+    if (stopping) return;
+    lock.unlock();
+    const Status again = connect();
+    lock.lock();
+    if (!again) complaint = again.error().message;
+  }
+}
+
+void Connection::State::set_connected(bool now) {
+  {
+    const std::lock_guard lock(mutex);
+    connected = now;
+    changed.notify_all();
+  }
+  tell(now ? LinkChange::kConnected : LinkChange::kDisconnected);
+}
+
+void Connection::State::tell(LinkChange change) {
+  const std::lock_guard lock(watchers_mutex);
+  for (const auto& [number, watcher] : watchers) watcher(change);
+}
+
+Connection::Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings) {
+  if (settings.servers.empty()) return fail("broker.settings", "no server to connect to is given");
+  auto state = std::make_unique<State>(std::move(settings));
+  TRY(state->connect());
+  state->keeper = std::thread(&State::keep, state.get());
+  return std::unique_ptr<Connection>(new Connection(std::move(state)));
+}
+
+Connection::~Connection() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+    state_->changed.notify_all();
+  }
+  state_->keeper.join();
+  natsConnection_Close(state_->handle.get());
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->closed; });
+}
+
+bool Connection::connected() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->connected;
+}
+
+bool Connection::wait_until_connected(Duration at_most) const {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, at_most, [this] { return state_->connected; });
+}
+
+uint64_t Connection::watch(std::function<void(LinkChange)> watcher) {
+  const std::lock_guard lock(state_->watchers_mutex);
+  state_->watchers.emplace(state_->next_watch, std::move(watcher));
+  return state_->next_watch++;
+}
+
+void Connection::unwatch(uint64_t watch) {
+  const std::lock_guard lock(state_->watchers_mutex);
+  state_->watchers.erase(watch);
+}
+
+Result<NatsMessage> Connection::request(std::string_view subject, std::string_view data,
+                                        Duration at_most) const {
+  const std::string doing = fmt::format("request to {}", subject);
+  if (!connected()) {
+    const std::string complaint = last_complaint();
+    return fail("broker.unreachable",
+                fmt::format("{}: not connected to {}{}{}", doing, shown(state_->settings.servers),
+                            complaint.empty() ? "" : ": ", complaint));
+  }
+  natsMsg* raw = nullptr;
+  const natsStatus status =
+      natsConnection_Request(&raw, handle().get(), std::string(subject).c_str(), data.data(),
+                             static_cast<int>(data.size()), at_most.count());
+  const NatsMsgHandle answer(raw);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, doing));
+  NatsMessage message;
+  read_message(answer.get(), message);
+  return message;
+}
+
+Result<Json> Connection::api(std::string_view subject, const Json& body, Duration at_most) const {
+  const std::string full = fmt::format("$JS.API.{}", subject);
+  const NatsMessage message = TRY(request(full, dump_json(body), at_most));
+  Result<Json> answer = parse_json(message.data);
+  if (!answer || !answer->is_object()) {
+    return fail("broker.protocol",
+                fmt::format("request to {}: the answer is no JSON object", full));
+  }
+  const Json& error = field(*answer, "error");
+  if (!error.is_object()) return answer;
+  return fail(integer_field(error, "code") == 404 ? "broker.not_found" : "broker.refused",
+              fmt::format("request to {}: {} ({})", full, text_field(error, "description"),
+                          integer_field(error, "err_code")));
+}
+
+size_t Connection::max_payload() const {
+  const int64_t most = natsConnection_GetMaxPayload(handle().get());
+  return most > 0 ? static_cast<size_t>(most) : size_t{1} << 20;  // not known before the first
+}
+
+std::string Connection::last_complaint() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->complaint;
+}
+
+std::shared_ptr<natsConnection> Connection::handle() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->handle;
+}
+
+}  // namespace millrace

@@ -1,0 +1,92 @@
+// A connection to NATS that is made again for as long as it is wanted, and requests over it. All
+// other parts of broker/ stand on one. Any thread may call it; watchers are called on threads of
+// nats.c and must return at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "cloudevents/nats_binding.h"
+
+struct __natsConnection;  // nats.h; only broker/ looks inside
+
+namespace millrace {
+
+/// Where the broker is and who we are there. Empty: not used.
+struct ConnectionSettings {
+  std::vector<std::string> servers = {"nats://127.0.0.1:4222"};
+  std::string name = "millrace";  ///< shown by the server
+  std::string user;
+  std::string password;
+  std::string token;
+  std::string creds_file;      ///< JWT and seed
+  std::string nkey_seed_file;  ///< the seed alone
+  std::string tls_ca_file;
+  std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
+  std::string tls_key_file;
+};
+
+enum class LinkChange {
+  kConnected,
+  kDisconnected,
+  kLameDuck,  ///< the server is about to close its connections; nats.c then goes to another
+};
+
+/// How long an answer of the broker is waited for.
+inline constexpr Duration kRequestTimeout{5000};
+
+class Connection {
+ public:
+  /// Returns with or without a server there: it goes on trying, 100 ms to 2 s apart, for ever.
+  /// Errors: `broker.settings` (a file cannot be read, a URL is none), `broker.nkey`.
+  static Result<std::unique_ptr<Connection>> open(ConnectionSettings settings);
+
+  /// Closes at once; nothing watches or subscribes any more.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  bool connected() const;
+
+  /// Waits until it is connected; false: not within `at_most`.
+  bool wait_until_connected(Duration at_most) const;
+
+  /// `watcher` hears every change from now on, until unwatch(): not within, and not after it.
+  uint64_t watch(std::function<void(LinkChange)> watcher);
+  void unwatch(uint64_t watch);
+
+  /// Sends `data` to `subject` and waits for the answer. Errors: `broker.unreachable` (no
+  /// connection, or nobody listens there), `broker.timeout`, `broker.protocol`.
+  Result<NatsMessage> request(std::string_view subject, std::string_view data,
+                              Duration at_most = kRequestTimeout) const;
+
+  /// One request of the JetStream API; `subject` is what follows `$JS.API.`. Errors as request(),
+  /// and what the broker answers: `broker.not_found` (its code 404), `broker.refused`.
+  Result<Json> api(std::string_view subject, const Json& body,
+                   Duration at_most = kRequestTimeout) const;
+
+  /// The largest message that the server takes, headers included.
+  size_t max_payload() const;
+
+  /// What the server last complained about, for messages; empty: nothing.
+  std::string last_complaint() const;
+
+  /// The handle of nats.c, for the rest of broker/. It changes when the library gives up for good
+  /// (a login refused twice) and a new one is made: ask again after each kConnected.
+  std::shared_ptr<__natsConnection> handle() const;
+
+ private:
+  struct State;
+  explicit Connection(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace

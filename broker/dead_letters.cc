@@ -1,0 +1,97 @@
+#include "broker/dead_letters.h"
+
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "broker/stored_message.h"
+#include "broker/streams.h"
+#include "cloudevents/percent.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kReason = "Millrace-Reason";
+constexpr std::string_view kDetail = "Millrace-Detail";
+constexpr std::string_view kSubject = "Millrace-Subject";
+constexpr std::string_view kTruncated = "Millrace-Truncated";
+
+/// One token of a subject; an empty text is `%`, as in those of events.
+std::string subject_token(std::string_view text) {
+  return text.empty() ? "%" : percent_encode(text, ".*>");
+}
+
+std::string read_header_text(const Headers& headers, std::string_view name) {
+  const std::string* const value = find_header(headers, name);
+  if (value == nullptr) return "";
+  return percent_decode(*value).value_or(*value);
+}
+
+/// The head of the bytes, not cut within a character if it is text.
+std::string_view preview(std::string_view data, bool text) {
+  if (data.size() <= kDeadLetterPreviewBytes) return data;
+  size_t size = kDeadLetterPreviewBytes;
+  for (int i = 0; text && i < 3 && (static_cast<unsigned char>(data[size]) & 0xc0) == 0x80; ++i) {
+    --size;
+  }
+  return data.substr(0, size);
+}
+
+/// What the list shows is valid UTF-8, whatever the letter holds.
+std::string shown(std::string text) {
+  return is_utf8(text) ? std::move(text) : percent_encode(text, "");
+}
+
+Json list_item(const StoredMessage& stored) {
+  const Headers& headers = stored.message.headers;
+  const std::string& data = stored.message.data;
+  uint64_t size = data.size();
+  if (const std::string* const whole = find_header(headers, kTruncated)) {
+    std::from_chars(whole->data(), whole->data() + whole->size(), size);
+  }
+  const std::string_view head = preview(data, true);
+  const bool text = is_utf8(head);
+  return {{"id", std::to_string(stored.sequence)},
+          {"reason", shown(read_header_text(headers, kReason))},
+          {"detail", shown(read_header_text(headers, kDetail))},
+          {"time", format_rfc3339(broker_time(stored.stamped))},
+          {"subject", shown(read_header_text(headers, kSubject))},
+          {"size", size},
+          {"data", text ? std::string(head) : base64_encode(preview(data, false))},
+          {"encoding", text ? "utf-8" : "base64"}};
+}
+
+}  // namespace
+
+Result<Json> list_dead_letters(Connection& connection, std::string_view space, size_t limit,
+                               std::string_view cursor) {
+  uint64_t last = 0;
+  if (!cursor.empty()) {
+    const char* const end = cursor.data() + cursor.size();
+    if (std::from_chars(cursor.data(), end, last).ptr != end) {
+      return fail("dlq.cursor",
+                  fmt::format("\"{}\" is no cursor of a list of dead letters; use the "
+                              "`next` of the page before",
+                              cursor));
+    }
+  }
+  const std::string subjects = fmt::format("millrace.dlq.{}.>", subject_token(space));
+  Json page = {{"items", Json::array()}};
+  while (true) {
+    const Result<StoredMessage> stored = fetch_stored(
+        connection, kDeadLettersStream, {{"seq", last + 1}, {"next_by_subj", subjects}});
+    if (!stored && stored.error().code == "broker.not_found") return page;
+    if (!stored) return tl::unexpected(stored.error());
+    if (page["items"].size() == limit) {  // there is one more
+      page["next"] = std::to_string(last);
+      return page;
+    }
+    page["items"].push_back(list_item(*stored));
+    last = stored->sequence;
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,25 @@
+// Reads the dead letters back from the stream MILLRACE_DLQ, which is the one truth for `dlq list`.
+// They are made by orchestrator/runtime/messages.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "broker/connection.h"
+
+namespace millrace {
+
+/// How much of the data of a dead letter a list shows.
+inline constexpr size_t kDeadLetterPreviewBytes = 4096;
+
+/// {"items":[{"id","reason","detail","time","subject","size","data","encoding"}],"next"} of one
+/// namespace, oldest first. `id` is the sequence in MILLRACE_DLQ, `subject` and `size` are those of
+/// the message as received, `data` its head as text ("encoding":"utf-8") or in Base64 ("base64").
+/// `cursor` is the `next` of the page before, which the last page does not have. Errors:
+/// `dlq.cursor`, and those of Connection::api.
+Result<Json> list_dead_letters(Connection& connection, std::string_view space, size_t limit,
+                               std::string_view cursor);
+
+}  // namespace millrace

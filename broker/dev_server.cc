@@ -1,0 +1,229 @@
+#include "broker/dev_server.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "broker/connection.h"
+#include "broker/json_fields.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+constexpr Duration kStartTimeout{20'000};
+constexpr Duration kStopTimeout{5'000};
+constexpr Duration kLook{5};
+constexpr size_t kLogBytes = 2'000;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+/// The program's path; empty: there is none that may be run.
+std::string find_program(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return ::access(program.c_str(), X_OK) == 0 ? program : "";
+  }
+  const char* const variable = std::getenv("PATH");
+  std::string_view folders = variable == nullptr ? "/usr/bin:/bin" : variable;
+  // Debian puts it into a folder that is not in everyone's PATH.
+  const std::string all = std::string(folders) + ":/usr/sbin:/usr/local/sbin";
+  std::istringstream list(all);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    const std::string path = (folder.empty() ? "." : folder) + "/" + program;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+/// A JSON string is a string of nats-server's configuration too.
+std::string quoted(const fs::path& path) { return dump_json(Json(path.string())); }
+
+/// Whether the process behind `pidfd` ended within `at_most`.
+bool ended(int pidfd, Duration at_most) {
+  pollfd wait{.fd = pidfd, .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, static_cast<int>(at_most.count())) > 0;
+}
+
+void close_file(int& file) {
+  if (file >= 0) ::close(file);
+  file = -1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) {
+  const std::string program = find_program(settings.program);
+  if (program.empty()) {
+    return fail("broker.no_server",
+                fmt::format("there is no program {} to run; install the Debian package nats-server "
+                            "(apt-get install nats-server)",
+                            settings.program));
+  }
+  settings.program = program;
+  std::error_code error;
+  fs::create_directories(settings.folder, error);
+  settings.folder = fs::absolute(settings.folder, error);
+  std::unique_ptr<DevServer> server(new DevServer(std::move(settings)));
+  server->port_ = server->settings_.port;
+  TRY(server->lock_folder());
+  TRY(server->launch());
+  return server;
+}
+
+DevServer::~DevServer() {
+  stop();
+  close_file(lock_);
+}
+
+std::string DevServer::url() const { return fmt::format("nats://127.0.0.1:{}", port_); }
+
+void DevServer::kill() { end(SIGKILL); }
+
+void DevServer::stop() { end(SIGTERM); }
+
+Status DevServer::start_again() {
+  CHECK(pid_ < 0, "the server of {} runs", settings_.folder.string());
+  return launch();
+}
+
+Status DevServer::start_again(std::string configuration) {
+  settings_.configuration = std::move(configuration);
+  return start_again();
+}
+
+Status DevServer::lock_folder() {
+  const fs::path path = settings_.folder / "lock";
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) {
+    return fail("broker.server_failed",
+                fmt::format("{} cannot be made: {}", path.string(), std::strerror(errno)));
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    return fail("broker.folder_in_use", fmt::format("another nats-server works in {}; stop it or "
+                                                    "choose another folder",
+                                                    settings_.folder.string()));
+  }
+  return {};
+}
+
+Status DevServer::launch() {
+  const fs::path configuration = settings_.folder / "nats-server.conf";
+  const fs::path log = settings_.folder / "nats-server.log";
+  {
+    std::ofstream file(configuration, std::ios::trunc);
+    file << fmt::format("listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: {} }}\n{}\n",
+                        port_ == 0 ? -1 : int{port_}, quoted(settings_.folder / "store"),
+                        settings_.configuration);
+    if (!file.flush()) {
+      return fail("broker.server_failed",
+                  fmt::format("{} cannot be written", configuration.string()));
+    }
+  }
+  const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (output < 0) {
+    return fail("broker.server_failed", fmt::format("{} cannot be written", log.string()));
+  }
+  std::vector<std::string> arguments = {settings_.program, "--config", configuration.string(),
+                                        "--ports_file_dir", settings_.folder.string()};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) {  // only calls that are safe between fork and exec
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // it died before the line above
+    ::setsid();                             // a Ctrl-C at the terminal is ours to hand on
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+    ::fcntl(lock_, F_SETFD, 0);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ::close(output);
+  if (child < 0) {
+    return fail("broker.server_failed", fmt::format("no process: {}", std::strerror(errno)));
+  }
+  pid_ = child;
+  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  CHECK(pidfd_ >= 0, "pidfd_open: {}", std::strerror(errno));
+  Status ready = wait_until_ready();
+  if (!ready) end(SIGKILL);
+  return ready;
+}
+
+/// The ports file is written when the server listens, and it listens only once JetStream has read
+/// its store.
+Status DevServer::wait_until_ready() {
+  const fs::path ports =
+      settings_.folder /
+      fmt::format("{}_{}.ports", fs::path(settings_.program).filename().string(), pid_);
+  const auto deadline = steady_clock::now() + kStartTimeout;
+  while (steady_clock::now() < deadline) {
+    if (ended(pidfd_, kLook)) {
+      return fail("broker.server_failed",
+                  fmt::format("{} ended at once: {}", settings_.program, end_of_log()));
+    }
+    const Result<Json> parsed = parse_json(read_text(ports));
+    if (!parsed) continue;
+    const Json& urls = field(*parsed, "nats");
+    if (!urls.is_array() || urls.empty() || !urls.front().is_string()) continue;
+    const std::string url = urls.front().get<std::string>();
+    const unsigned long port = std::strtoul(url.c_str() + url.rfind(':') + 1, nullptr, 10);
+    if (port == 0 || port > 65535) continue;
+    port_ = static_cast<uint16_t>(port);
+    return {};
+  }
+  return fail("broker.server_failed",
+              fmt::format("{} was not ready after {} s: {}", settings_.program,
+                          kStartTimeout.count() / 1000, end_of_log()));
+}
+
+void DevServer::end(int signal) {
+  if (pid_ < 0) return;
+  ::kill(pid_, signal);
+  if (signal != SIGKILL && !ended(pidfd_, kStopTimeout)) ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  std::error_code ignored;  // one that was killed leaves it behind
+  fs::remove(settings_.folder /
+                 fmt::format("{}_{}.ports", fs::path(settings_.program).filename().string(), pid_),
+             ignored);
+  close_file(pidfd_);
+  pid_ = -1;
+}
+
+std::string DevServer::end_of_log() const {
+  const std::string log = read_text(settings_.folder / "nats-server.log");
+  return log.size() > kLogBytes ? log.substr(log.size() - kLogBytes) : log;
+}
+
+}  // namespace millrace

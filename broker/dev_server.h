@@ -1,0 +1,65 @@
+// A private nats-server with JetStream, as a child process that does not outlive us: for `millrace
+// dev` and for tests. One thread owns it, and that thread must live as long as the server: the
+// kernel ends the child with the thread that started it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace millrace {
+
+struct DevServerSettings {
+  std::filesystem::path folder;         ///< made if missing: store, configuration and log
+  std::string program = "nats-server";  ///< looked for in PATH, unless it is a path
+  uint16_t port = 0;                    ///< 0: a free one
+  std::string configuration;            ///< lines added to its configuration file
+};
+
+class DevServer {
+ public:
+  /// Returns once the server takes connections and JetStream is ready. Errors: `broker.no_server`
+  /// (the program is missing), `broker.folder_in_use` (another server has the folder),
+  /// `broker.server_failed` (with the end of its log).
+  static Result<std::unique_ptr<DevServer>> start(DevServerSettings settings);
+
+  /// SIGTERM, and SIGKILL after 5 seconds.
+  ~DevServer();
+  DevServer(const DevServer&) = delete;
+  DevServer& operator=(const DevServer&) = delete;
+
+  /// `nats://127.0.0.1:<port>`, the same after start_again().
+  std::string url() const;
+  uint16_t port() const { return port_; }
+
+  /// SIGKILL, as a crash would; returns when the process is gone.
+  void kill();
+
+  /// SIGTERM, and SIGKILL after 5 seconds; returns when the process is gone.
+  void stop();
+
+  /// On the same folder and port, after kill() or stop(); `configuration` replaces the added lines.
+  Status start_again();
+  Status start_again(std::string configuration);
+
+ private:
+  explicit DevServer(DevServerSettings settings) : settings_(std::move(settings)) {}
+
+  Status lock_folder();
+  Status launch();
+  Status wait_until_ready();
+  void end(int signal);
+  std::string end_of_log() const;
+
+  DevServerSettings settings_;
+  uint16_t port_ = 0;
+  int lock_ = -1;  ///< held by the child too, so that the folder is free only when it is gone
+  int pid_ = -1;
+  int pidfd_ = -1;  ///< readable when the process has ended
+};
+
+}  // namespace millrace

@@ -1,0 +1,302 @@
+#include "broker/event_stream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "broker/incoming.h"
+#include "broker/nats_status.h"
+#include "broker/pull_consumer.h"
+#include "broker/stored_message.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr Duration kFirstRetry{100};
+constexpr Duration kLastRetry{2'000};
+constexpr Duration kLeaveAlone{1'000};
+constexpr size_t kChunkBytes = size_t{8} << 20;
+
+}  // namespace
+
+/// The thread, and what it shares with the others.
+class JetStreamEvents::Reader {
+ public:
+  Reader(Connection& connection, const EventStreamSettings& settings, const Cursor& cursor,
+         DeliverySink& sink)
+      : connection_(connection),
+        settings_(settings),
+        sink_(sink),
+        position_(cursor),
+        random_(std::random_device{}()) {
+    watch_ = connection_.watch([this](LinkChange change) {
+      if (change == LinkChange::kDisconnected) interrupt();
+      if (change == LinkChange::kConnected) wake();
+    });
+    thread_ = std::thread(&Reader::run, this);
+  }
+
+  ~Reader() {
+    connection_.unwatch(watch_);
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    interrupt();
+    thread_.join();
+  }
+
+  Counts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+  Status health() const {
+    const std::lock_guard lock(mutex_);
+    return health_;
+  }
+
+ private:
+  enum class End {
+    kAgain,   ///< make another consumer
+    kClosed,  ///< nobody takes deliveries any more
+  };
+
+  void run();
+  Result<StreamInfo> find_or_make_stream();
+  Status open();
+  End read();
+  void add_message(NatsMsgHandle message, const DeliveryNumbers& numbers);
+  void note_pending(bool more);
+  bool hand_over();
+  uint64_t close();
+
+  void interrupt();
+  void wake();
+  bool stopping() const;
+  void wait_to_retry(Duration at_most);
+
+  Connection& connection_;
+  const EventStreamSettings& settings_;
+  DeliverySink& sink_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool interrupted_ = false;  ///< the connection was lost: what is open is of no use any more
+  bool awake_ = false;        ///< something changed: do not wait to try again
+  std::unique_ptr<PullConsumer> consumer_;  ///< changed by the thread, under the lock
+  Counts counts_;
+  Status health_ = fail("broker.unreachable", "not connected yet");
+
+  // Only for the thread.
+  Cursor position_;  ///< the last message that was handed over or waits in chunk_
+  bool caught_up_ = false;
+  std::optional<steady_clock::time_point> missing_since_;
+  std::vector<Delivery> chunk_;
+  size_t chunk_bytes_ = 0;
+  /// Freed together: nats.c wakes a thread of its own when a message is freed, which costs as much
+  /// as reading one.
+  std::vector<NatsMsgHandle> spent_;
+  std::minstd_rand random_;
+
+  uint64_t watch_ = 0;
+  std::thread thread_;
+};
+
+void JetStreamEvents::Reader::run() {
+  bool told_open = false;
+  Duration retry = kFirstRetry;
+  while (!stopping()) {
+    const Status opened = open();
+    if (opened) {
+      told_open = true;
+      const End end = read();
+      const bool progress = close() > 0;
+      if (end == End::kClosed) return;
+      if (progress) retry = kFirstRetry;
+      if (progress && connection_.connected()) continue;
+    }
+    if (told_open && !(opened && connection_.connected())) {
+      told_open = false;
+      if (!sink_.deliver({StreamLost{}})) return;
+    }
+    wait_to_retry(retry);
+    retry = std::min(retry * 2, kLastRetry);
+  }
+}
+
+/// A stream that vanishes under us is left alone for a while: its deletion is still under way when
+/// its consumers hear of it, and whoever deletes it may want to make it themselves.
+Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
+  Result<StreamInfo> stream = find_stream(connection_, settings_.stream);
+  if (stream || stream.error().code != "broker.not_found") {
+    missing_since_.reset();
+    return stream;
+  }
+  if (!missing_since_) missing_since_ = steady_clock::now();
+  if (position_.stream_created != 0 && steady_clock::now() - *missing_since_ < kLeaveAlone) {
+    return stream;
+  }
+  return ensure_stream(connection_, settings_.stream);
+}
+
+/// Makes a consumer. The deliveries that tell of it wait in chunk_.
+Status JetStreamEvents::Reader::open() {
+  {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = false;
+    awake_ = false;
+  }
+  const auto make = [this]() -> Result<std::unique_ptr<PullConsumer>> {
+    const StreamInfo stream = TRY(find_or_make_stream());
+    for (const StreamSettings& other : settings_.beside) TRY(ensure_stream(connection_, other));
+    return PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull);
+  };
+  Result<std::unique_ptr<PullConsumer>> made = make();
+  const std::lock_guard lock(mutex_);
+  health_ = {};
+  if (!made) {
+    health_ = tl::unexpected(made.error());
+    return health_;
+  }
+  if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
+  consumer_ = *std::move(made);
+  ++counts_.opened;
+
+  const StreamInfo& stream = consumer_->stream();
+  position_ = consumer_->start();
+  chunk_.push_back(StreamOpened{stream.created, stream.first_sequence, stream.last_sequence});
+  caught_up_ = false;
+  if (consumer_->started_at_the_end()) note_pending(false);
+  return {};
+}
+
+JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
+  using Got = PullConsumer::Got;
+  Got got = Got::kIdle;
+  while (true) {
+    if (!hand_over()) return End::kClosed;
+    if (got == Got::kGap || got == Got::kBroken || stopping()) return End::kAgain;
+    got = Got::kIdle;
+    while (got != Got::kNothing && chunk_.size() < settings_.chunk && chunk_bytes_ < kChunkBytes) {
+      NatsMsgHandle message;
+      DeliveryNumbers numbers;
+      got = consumer_->next(chunk_.empty(), message, numbers);
+      if (got == Got::kMessage) {
+        add_message(std::move(message), numbers);
+      } else if (got == Got::kIdle) {
+        // What the server still counted as pending may have been deleted before it came to it.
+        note_pending(false);
+      } else if (got == Got::kGap || got == Got::kBroken) {
+        break;
+      }
+    }
+    if (got == Got::kGap) {
+      const std::lock_guard lock(mutex_);
+      ++counts_.gaps;
+    }
+  }
+}
+
+void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryNumbers& numbers) {
+  const DeliveredAs as{.sequence = numbers.stream_sequence,
+                       .stamped = broker_time(numbers.stamped),
+                       .more = numbers.pending > 0};
+  NatsMessage plain;
+  const bool sure = read_message(message.get(), plain);
+  spent_.push_back(std::move(message));
+  const bool has_headers = !sure || !plain.headers.empty();
+  chunk_bytes_ += plain.data.size();
+  Delivery delivery = read_delivery(std::move(plain), as);
+  // nats.c loses the order of headers, and bytes of some; what goes to the dead letters, or may
+  // have been misread, is worth a look at what the broker stored.
+  if (!sure || (has_headers && std::holds_alternative<UnreadableInput>(delivery))) {
+    Result<StoredMessage> stored =
+        fetch_stored(connection_, settings_.stream.name, {{"seq", as.sequence}});
+    if (stored) delivery = read_delivery(std::move(stored->message), as);
+  }
+  chunk_.push_back(std::move(delivery));
+  position_.sequence = as.sequence;
+  position_.stamped = as.stamped;
+  note_pending(as.more);
+}
+
+void JetStreamEvents::Reader::note_pending(bool more) {
+  if (!more && !caught_up_) chunk_.push_back(CaughtUp{});
+  caught_up_ = !more;
+}
+
+/// False: the sink is closed.
+bool JetStreamEvents::Reader::hand_over() {
+  spent_.clear();
+  chunk_bytes_ = 0;
+  return chunk_.empty() || sink_.deliver(std::exchange(chunk_, {}));
+}
+
+/// Returns how many messages the consumer delivered.
+uint64_t JetStreamEvents::Reader::close() {
+  std::unique_ptr<PullConsumer> consumer;
+  const std::lock_guard lock(mutex_);
+  consumer.swap(consumer_);
+  health_ = fail("broker.unreachable", "reading the event stream was interrupted");
+  return consumer->delivered();
+}
+
+void JetStreamEvents::Reader::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  awake_ = true;
+  if (consumer_) consumer_->interrupt();
+  changed_.notify_all();
+}
+
+void JetStreamEvents::Reader::wake() {
+  const std::lock_guard lock(mutex_);
+  awake_ = true;
+  changed_.notify_all();
+}
+
+bool JetStreamEvents::Reader::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void JetStreamEvents::Reader::wait_to_retry(Duration at_most) {
+  const Duration wait(
+      std::uniform_int_distribution<int64_t>(at_most.count() / 2, at_most.count())(random_));
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, wait, [this] { return stopping_ || awake_; });
+}
+
+JetStreamEvents::JetStreamEvents(Connection& connection, EventStreamSettings settings)
+    : connection_(connection), settings_(std::move(settings)) {}
+
+JetStreamEvents::~JetStreamEvents() { stop(); }
+
+void JetStreamEvents::start(const Cursor& cursor, DeliverySink& sink) {
+  CHECK(reader_ == nullptr, "started twice");
+  reader_ = std::make_unique<Reader>(connection_, settings_, cursor, sink);
+}
+
+void JetStreamEvents::stop() { reader_.reset(); }
+
+JetStreamEvents::Counts JetStreamEvents::counts() const {
+  return reader_ == nullptr ? Counts() : reader_->counts();
+}
+
+Status JetStreamEvents::health() const {
+  if (reader_ == nullptr) return fail("broker.unreachable", "not started");
+  return reader_->health();
+}
+
+}  // namespace millrace

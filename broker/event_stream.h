@@ -1,0 +1,59 @@
+// The event stream on JetStream: a pull consumer that is made anew at each start, reconnect and
+// doubt, read on one thread of its own. The cursor is the truth, the consumer is thrown away
+// (ARCHITECTURE, decision 7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "broker/connection.h"
+#include "broker/pull_window.h"
+#include "broker/streams.h"
+#include "orchestrator/runtime/seams.h"
+
+namespace millrace {
+
+struct EventStreamSettings {
+  StreamSettings stream = events_stream();
+  /// Others that must be there before anything is read: what cannot be used goes to the dead
+  /// letters.
+  std::vector<StreamSettings> beside = {dead_letters_stream()};
+  PullSettings pull;
+  size_t chunk = 256;  ///< messages at most in one call of the sink
+};
+
+/// Start, stop and destroy it on one thread; the sink is called on its own. Messages with sequences
+/// that were seen before mean that the broker lost its tail: they are new messages, but for those
+/// of the cursor's last millisecond, which dedupe drops.
+class JetStreamEvents : public EventStream {
+ public:
+  /// `connection` outlives it.
+  explicit JetStreamEvents(Connection& connection, EventStreamSettings settings = {});
+  ~JetStreamEvents() override;
+
+  void start(const Cursor& cursor, DeliverySink& sink) override;
+
+  /// A sink that blocks must be closed first.
+  void stop() override;
+
+  struct Counts {
+    uint64_t opened = 0;  ///< consumers made
+    uint64_t gaps = 0;    ///< of them, those that ended because messages got lost on the way
+  };
+  Counts counts() const;
+
+  /// Why it does not read at the moment; ok while it does.
+  Status health() const;
+
+ private:
+  class Reader;
+
+  Connection& connection_;
+  const EventStreamSettings settings_;
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace millrace

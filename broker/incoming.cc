@@ -1,0 +1,30 @@
+#include "broker/incoming.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cloudevents/subject.h"
+
+namespace millrace {
+
+Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
+  std::optional<std::string> space = subject_namespace(message.subject);
+  if (!space) {
+    Error reason{"event.subject",
+                 fmt::format("the subject \"{}\" names no namespace and type; expected "
+                             "{}<namespace>.<type>",
+                             message.subject, kEventSubjectPrefix)};
+    return UnreadableInput{as.sequence, as.stamped, as.more, std::move(reason), std::move(message)};
+  }
+  Result<Event> event = decode_nats(message);
+  if (!event) {
+    return UnreadableInput{as.sequence, as.stamped, as.more, std::move(event).error(),
+                           std::move(message)};
+  }
+  return EventInput{*std::move(space), as.sequence, as.stamped, as.more, *std::move(event)};
+}
+
+}  // namespace millrace

@@ -1,0 +1,35 @@
+// Fields of the broker's answers: what is missing or of another type reads as zero or empty, since
+// what is inside a broker's answer is input, and nlohmann's own accessors throw. Private to
+// broker/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+
+namespace millrace {
+
+inline const Json& field(const Json& object, const char* name) {
+  static const Json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
+inline int64_t integer_field(const Json& object, const char* name) {
+  const Json& value = field(object, name);
+  return value.is_number_integer() ? value.get<int64_t>() : 0;
+}
+
+inline uint64_t count_field(const Json& object, const char* name) {
+  const Json& value = field(object, name);
+  return value.is_number_unsigned() ? value.get<uint64_t>() : 0;
+}
+
+inline std::string text_field(const Json& object, const char* name) {
+  const Json& value = field(object, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+}  // namespace millrace

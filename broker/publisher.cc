@@ -1,0 +1,342 @@
+#include "broker/publisher.h"
+
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/json_fields.h"
+#include "broker/nats_status.h"
+#include "broker/wire.h"
+
+namespace millrace {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// How many messages are freed together: nats.c wakes a thread of its own when one is freed, which
+/// costs as much as handling it.
+constexpr size_t kFreedTogether = 64;
+
+/// A subscription whose messages come on a thread of nats.c. Gone means that no call is under way.
+class Listening {
+ public:
+  using Handler = std::function<void(natsMsg*)>;
+
+  Listening(std::shared_ptr<natsConnection> connection, const std::string& subject, Handler handler)
+      : connection_(std::move(connection)), handler_(std::move(handler)) {
+    natsSubscription* raw = nullptr;
+    status_ = natsConnection_Subscribe(
+        &raw, connection_.get(), subject.c_str(),
+        [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
+          auto* const listening = static_cast<Listening*>(self);
+          listening->handler_(message);
+          listening->spent_.emplace_back(message);
+          if (listening->spent_.size() >= kFreedTogether) listening->spent_.clear();
+        },
+        this);
+    subscription_.reset(raw);
+    if (status_ != NATS_OK) return;
+    natsSubscription_SetPendingLimits(raw, -1, -1);
+    status_ = natsSubscription_SetOnCompleteCB(
+        raw,
+        [](void* self) {
+          auto* const listening = static_cast<Listening*>(self);
+          const std::lock_guard lock(listening->mutex_);
+          listening->done_ = true;
+          listening->changed_.notify_all();
+        },
+        this);
+  }
+
+  ~Listening() {
+    if (status_ != NATS_OK) return;
+    natsSubscription_Unsubscribe(subscription_.get());
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+  }
+
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+  natsStatus status() const { return status_; }
+  const std::shared_ptr<natsConnection>& connection() const { return connection_; }
+
+ private:
+  std::shared_ptr<natsConnection> connection_;
+  Handler handler_;
+  natsStatus status_ = NATS_OK;
+  NatsSubscriptionHandle subscription_;
+  std::vector<NatsMsgHandle> spent_;  ///< only for the thread that calls
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+Result<PublishAck> read_answer(natsMsg* message) {
+  if (natsMsg_IsNoResponders(message)) {
+    return fail("broker.unreachable",
+                "no stream takes this subject; is JetStream on and the stream made?");
+  }
+  return read_publish_ack(
+      {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+}
+
+}  // namespace
+
+Result<PublishAck> read_publish_ack(std::string_view json) {
+  const Result<Json> answer = parse_json(json);
+  if (!answer || !answer->is_object()) {
+    return fail("broker.protocol", "an acknowledgement is no JSON object");
+  }
+  if (const Json& error = field(*answer, "error"); error.is_object()) {
+    return fail("broker.refused",
+                fmt::format("the broker refused a message: {} ({})",
+                            text_field(error, "description"), integer_field(error, "err_code")));
+  }
+  const PublishAck ack{.sequence = count_field(*answer, "seq"),
+                       .duplicate = field(*answer, "duplicate") == true};
+  if (ack.sequence == 0) return fail("broker.protocol", "an acknowledgement has no sequence");
+  return ack;
+}
+
+class JetStreamPublisher::Sender {
+ public:
+  Sender(Connection& connection, Duration ack_timeout)
+      : connection_(connection), ack_timeout_(ack_timeout) {
+    natsInbox* raw = nullptr;
+    natsInbox_Create(&raw);
+    const NatsInboxHandle inbox(raw);
+    inbox_ = std::string(raw) + ".";
+    watch_ = connection_.watch([this](LinkChange change) {
+      if (change != LinkChange::kDisconnected) return;
+      const std::lock_guard lock(mutex_);
+      lost_ = true;
+      changed_.notify_all();
+    });
+    thread_ = std::thread(&Sender::run, this);
+  }
+
+  ~Sender() {
+    connection_.unwatch(watch_);
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+    listening_.reset();
+    fail_all("closing");
+  }
+
+  void publish(NatsMessage message, Done done) {
+    Status checked = check_message(message, connection_.max_payload());
+    if (!checked) {
+      done(tl::unexpected(std::move(checked).error()));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    const uint64_t number = first_ + waiting_.size();
+    waiting_.push_back({std::move(done), std::chrono::steady_clock::now() + ack_timeout_});
+    ++unanswered_;
+    queue_.push_back({number, std::move(message)});
+    // The sender looks at the queue again before it sleeps, so it is woken from sleep only.
+    if (queue_.size() == 1) changed_.notify_all();
+  }
+
+  bool flush(Duration at_most) {
+    std::unique_lock lock(mutex_);
+    return answered_.wait_for(lock, at_most, [this] { return unanswered_ == 0; });
+  }
+
+  size_t waiting() const {
+    const std::lock_guard lock(mutex_);
+    return unanswered_;
+  }
+
+ private:
+  struct Waiting {
+    Done done;  ///< empty: answered
+    SteadyTime deadline;
+  };
+  struct Queued {
+    uint64_t number;
+    NatsMessage message;
+  };
+
+  void run();
+  void send(const Queued& queued);
+  void listen();
+  void on_answer(natsMsg* message);
+  void answer(uint64_t number, Result<PublishAck> result);
+  void fail_all(std::string_view why);
+  void expire();
+
+  Connection& connection_;
+  const Duration ack_timeout_;
+  std::string inbox_;  ///< ends in a dot; the number of the message follows
+  uint64_t watch_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable answered_;
+  bool stopping_ = false;
+  bool lost_ = false;
+  uint64_t first_ = 1;  ///< the number of waiting_.front()
+  std::deque<Waiting> waiting_;
+  size_t unanswered_ = 0;
+  std::vector<Queued> queue_;
+
+  std::vector<NatsMsgHandle> sent_;       ///< only for the thread: to be freed together
+  std::unique_ptr<Listening> listening_;  ///< only for the thread, and for the destructor behind it
+  std::thread thread_;
+};
+
+void JetStreamPublisher::Sender::run() {
+  std::vector<Queued> batch;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (lost_) {
+      lost_ = false;
+      lock.unlock();
+      fail_all("the connection was lost");
+      lock.lock();
+      continue;
+    }
+    if (!queue_.empty()) {
+      batch.swap(queue_);
+      lock.unlock();
+      for (const Queued& queued : batch) send(queued);
+      batch.clear();
+      sent_.clear();
+      lock.lock();
+      continue;
+    }
+    if (waiting_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const SteadyTime deadline = waiting_.front().deadline;  // the front may go while this waits
+    if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
+      lock.unlock();
+      expire();
+      lock.lock();
+    }
+  }
+}
+
+void JetStreamPublisher::Sender::send(const Queued& queued) {
+  const NatsMessage& message = queued.message;
+  const auto doing = [&] { return fmt::format("publishing to {}", message.subject); };
+  if (!connection_.connected()) {
+    answer(queued.number, fail("broker.unreachable", doing() + ": not connected"));
+    return;
+  }
+  listen();
+  natsMsg* raw = nullptr;
+  natsStatus status = listening_->status();
+  if (status == NATS_OK) {
+    status = natsMsg_Create(&raw, message.subject.c_str(),
+                            fmt::format("{}{}", inbox_, queued.number).c_str(), message.data.data(),
+                            static_cast<int>(message.data.size()));
+  }
+  if (raw != nullptr) sent_.emplace_back(raw);
+  for (const auto& [name, value] : message.headers) {
+    if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
+  }
+  if (status == NATS_OK) {
+    status = natsConnection_PublishMsg(listening_->connection().get(), raw);
+  }
+  if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
+}
+
+/// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
+void JetStreamPublisher::Sender::listen() {
+  std::shared_ptr<natsConnection> connection = connection_.handle();
+  if (listening_ && listening_->status() == NATS_OK && listening_->connection() == connection) {
+    return;
+  }
+  listening_.reset();
+  listening_ = std::make_unique<Listening>(std::move(connection), inbox_ + "*",
+                                           [this](natsMsg* message) { on_answer(message); });
+}
+
+void JetStreamPublisher::Sender::on_answer(natsMsg* message) {
+  const std::string_view subject = natsMsg_GetSubject(message);
+  uint64_t number = 0;
+  if (subject.size() <= inbox_.size()) return;
+  std::from_chars(subject.data() + inbox_.size(), subject.data() + subject.size(), number);
+  answer(number, read_answer(message));
+}
+
+/// Late and repeated answers find nobody waiting.
+void JetStreamPublisher::Sender::answer(uint64_t number, Result<PublishAck> result) {
+  Done done;
+  {
+    const std::lock_guard lock(mutex_);
+    if (number < first_ || number - first_ >= waiting_.size()) return;
+    done = std::exchange(waiting_[number - first_].done, nullptr);
+    if (!done) return;
+    while (!waiting_.empty() && !waiting_.front().done) {
+      waiting_.pop_front();
+      ++first_;
+    }
+  }
+  done(std::move(result));
+  const std::lock_guard lock(mutex_);
+  if (--unanswered_ == 0) answered_.notify_all();
+}
+
+void JetStreamPublisher::Sender::fail_all(std::string_view why) {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = first_;
+    end = first_ + waiting_.size();
+    queue_.clear();
+  }
+  for (uint64_t number = begin; number < end; ++number) {
+    answer(number, fail("broker.unreachable", fmt::format("no acknowledgement came: {}", why)));
+  }
+}
+
+void JetStreamPublisher::Sender::expire() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = end = first_;
+    while (end - first_ < waiting_.size() && waiting_[end - first_].deadline <= now) ++end;
+  }
+  for (uint64_t number = begin; number < end; ++number) {
+    answer(number, fail("broker.timeout", fmt::format("no acknowledgement came in time ({})",
+                                                      connection_.last_complaint())));
+  }
+}
+
+JetStreamPublisher::JetStreamPublisher(Connection& connection, Duration ack_timeout)
+    : sender_(std::make_unique<Sender>(connection, ack_timeout)) {}
+
+JetStreamPublisher::~JetStreamPublisher() = default;
+
+void JetStreamPublisher::publish(NatsMessage message, Done done) {
+  sender_->publish(std::move(message), std::move(done));
+}
+
+bool JetStreamPublisher::flush(Duration at_most) { return sender_->flush(at_most); }
+
+size_t JetStreamPublisher::waiting() const { return sender_->waiting(); }
+
+}  // namespace millrace

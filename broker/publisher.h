@@ -1,0 +1,44 @@
+// Publishing into JetStream: one thread sends what was handed in, in order, and answers each
+// message once when its acknowledgement, its deadline or the end of the connection comes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/time.h"
+#include "broker/connection.h"
+#include "orchestrator/runtime/seams.h"
+
+namespace millrace {
+
+/// How long an acknowledgement is waited for, from the call of publish().
+inline constexpr Duration kAckTimeout{5000};
+
+class JetStreamPublisher : public Publisher {
+ public:
+  /// `connection` outlives it.
+  explicit JetStreamPublisher(Connection& connection, Duration ack_timeout = kAckTimeout);
+
+  /// What is still waiting ends with `broker.unreachable`; no `done` is called after it. Not from
+  /// within a `done`.
+  ~JetStreamPublisher() override;
+
+  void publish(NatsMessage message, Done done) override;
+
+  /// Waits until all that was handed in is answered; false: not within `at_most`.
+  bool flush(Duration at_most);
+
+  /// How many are not answered yet.
+  size_t waiting() const;
+
+ private:
+  class Sender;
+
+  std::unique_ptr<Sender> sender_;
+};
+
+/// Reads a broker's acknowledgement. Error `broker.refused` has the broker's words,
+/// `broker.protocol`: it is none.
+Result<PublishAck> read_publish_ack(std::string_view json);
+
+}  // namespace millrace

@@ -1,0 +1,196 @@
+#include "broker/pull_consumer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/json_fields.h"
+#include "broker/nats_status.h"
+#include "broker/resume.h"
+#include "broker/stored_message.h"
+
+namespace millrace {
+namespace {
+
+/// What one request may bring. All open ones together stay below the 64 MiB that a server holds for
+/// a client before it cuts it off; never less than two of the largest messages, or one of them
+/// could never be delivered.
+constexpr size_t kRequestBytes = size_t{8} << 20;
+
+int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
+
+}  // namespace
+
+Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
+                                                         const StreamSettings& wanted,
+                                                         const StreamInfo& stream,
+                                                         const Cursor& cursor,
+                                                         const PullSettings& settings) {
+  std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
+  TRY(consumer->listen());
+  TRY(consumer->make(wanted, stream, cursor));
+  return consumer;
+}
+
+PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
+    : connection_(connection),
+      settings_(settings),
+      handle_(connection.handle()),
+      window_(settings.requests, settings.batch),
+      request_bytes_(std::max(kRequestBytes, 2 * connection.max_payload())) {}
+
+PullConsumer::~PullConsumer() {
+  subscription_.reset();
+  if (name_.empty()) return;
+  // One that stays because this gets lost goes by its inactive threshold.
+  natsConnection_Publish(handle_.get(),
+                         fmt::format("$JS.API.CONSUMER.DELETE.{}.{}", stream_name_, name_).c_str(),
+                         nullptr, 0);
+}
+
+Status PullConsumer::listen() {
+  natsInbox* raw_inbox = nullptr;
+  natsStatus status = natsInbox_Create(&raw_inbox);
+  const NatsInboxHandle inbox(raw_inbox);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
+  inbox_ = std::string(raw_inbox) + ".";
+  natsSubscription* raw = nullptr;
+  status = natsConnection_SubscribeSync(&raw, handle_.get(), (inbox_ + "*").c_str());
+  subscription_.reset(raw);
+  // What may come is bounded by the requests; a limit would drop messages.
+  if (status == NATS_OK) status = natsSubscription_SetPendingLimits(raw, -1, -1);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, "subscribing to an inbox"));
+  return {};
+}
+
+/// Where to go on, as the position before it; the configuration gets what it needs for it.
+Result<Cursor> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
+                                          Json& config) {
+  const StreamState state{stream.created, stream.first_sequence, stream.last_sequence};
+  std::optional<TimePoint> stamped;
+  if (must_ask_for_stamp(cursor, state)) {
+    const Result<StoredMessage> stored =
+        fetch_stored(connection_, stream_name_, {{"seq", cursor.sequence}});
+    if (stored) {
+      stamped = broker_time(stored->stamped);
+    } else if (stored.error().code != "broker.not_found") {  // deleted by hand: that is all right
+      return tl::unexpected(stored.error());
+    }
+  }
+  const ResumePoint point = resume_point(cursor, state, stamped);
+  if (point.since) {
+    config["deliver_policy"] = "by_start_time";
+    config["opt_start_time"] = format_rfc3339(*point.since);
+  } else {
+    config["deliver_policy"] = "by_start_sequence";
+    config["opt_start_seq"] = point.sequence;
+  }
+  return Cursor{.stream_created = stream.created, .sequence = point.sequence - 1};
+}
+
+Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
+                          const Cursor& cursor) {
+  stream_name_ = wanted.name;
+  Json config = {{"ack_policy", "none"},  // the cursor acknowledges; this costs the server nothing
+                 {"max_ack_pending", -1},
+                 {"max_waiting", 64},
+                 {"replay_policy", "instant"},
+                 {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
+                 {"mem_storage", true},
+                 {"num_replicas", 1}};
+  // The filter costs the server a look at each subject, so it is left out where it says nothing.
+  if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
+    config["filter_subject"] = wanted.subjects;
+  }
+  start_ = TRY(choose_start(stream, cursor, config));
+  const Json made = TRY(connection_.api("CONSUMER.CREATE." + stream_name_,
+                                        {{"stream_name", stream_name_}, {"config", config}}));
+  name_ = text_field(made, "name");
+  if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
+  if (config.contains("opt_start_time")) {
+    start_.sequence = count_field(field(made, "delivered"), "stream_seq");
+  }
+  // A position that was reached keeps its time, which tells whether the message is still the same.
+  if (start_.stream_created == cursor.stream_created && start_.sequence == cursor.sequence) {
+    start_.stamped = cursor.stamped;
+  }
+  started_at_the_end_ = count_field(made, "num_pending") == 0;
+
+  // Between the two requests the stream may have been deleted and made anew; then the consumer
+  // begins somewhere in another stream than the one that was looked at.
+  stream_ = TRY(find_stream(connection_, wanted));
+  if (stream_.created != stream.created) {
+    return fail("broker.stream", fmt::format("stream {} was made anew meanwhile", stream_name_));
+  }
+  return {};
+}
+
+PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
+  if (!send_requests()) return Got::kBroken;
+  // Two heartbeats and a half, so that a late one is no alarm.
+  const int64_t patience = wait ? (settings_.heartbeat * 5 / 2).count() : 0;
+  natsMsg* raw = nullptr;
+  const natsStatus status = natsSubscription_NextMsg(&raw, subscription_.get(), patience);
+  if (status == NATS_TIMEOUT && !wait) return Got::kNothing;
+  if (status != NATS_OK) return Got::kBroken;
+  message.reset(raw);
+
+  const std::string_view subject = natsMsg_GetSubject(raw);
+  if (subject.starts_with(inbox_)) return note_status(subject, raw);
+  const char* const reply = natsMsg_GetReply(raw);
+  const std::optional<DeliveryNumbers> read = parse_ack_subject(reply == nullptr ? "" : reply);
+  if (!read || read->consumer_sequence != last_ + 1) return Got::kGap;
+  numbers = *read;
+  last_ = numbers.consumer_sequence;
+  window_.count();
+  return Got::kMessage;
+}
+
+/// A message of the server itself: a sign of life, or the end of a request.
+PullConsumer::Got PullConsumer::note_status(std::string_view subject, natsMsg* message) {
+  const auto header = [&](const char* name) -> std::string_view {
+    const char* value = nullptr;
+    return natsMsgHeader_Get(message, name, &value) == NATS_OK ? value : "";
+  };
+  const std::string_view status = header("Status");
+  if (status == "100") {
+    const std::string_view text = header("Nats-Last-Consumer");
+    uint64_t sent = last_;
+    std::from_chars(text.data(), text.data() + text.size(), sent);
+    // The newest messages may get lost too, and nothing behind them would show it.
+    return sent == last_ ? Got::kIdle : Got::kGap;
+  }
+  const std::string_view text = header("Description");
+  if (status == "404" || status == "408" ||
+      (status == "409" && text.find("MaxBytes") != std::string_view::npos)) {
+    const std::string_view token = subject.substr(inbox_.size());
+    uint64_t request = 0;
+    std::from_chars(token.data(), token.data() + token.size(), request);
+    window_.ended(request);
+    return Got::kBusy;
+  }
+  return Got::kBroken;  // the consumer was deleted, its leader moved, JetStream is off
+}
+
+bool PullConsumer::send_requests() {
+  while (const std::optional<uint64_t> request = window_.next_request()) {
+    const std::string subject = fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_);
+    const std::string body = fmt::format(
+        R"({{"batch":{},"max_bytes":{},"expires":{},"idle_heartbeat":{}}})", window_.batch(),
+        request_bytes_, nanoseconds(settings_.expires), nanoseconds(settings_.heartbeat));
+    if (natsConnection_PublishRequest(handle_.get(), subject.c_str(),
+                                      fmt::format("{}{}", inbox_, *request).c_str(), body.data(),
+                                      static_cast<int>(body.size())) != NATS_OK) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void PullConsumer::interrupt() { natsSubscription_Unsubscribe(subscription_.get()); }
+
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// One pull consumer of JetStream, from its making to its end: it begins where a cursor says, keeps
+// requests for messages ahead of us at the server, and tells when it can no longer be trusted.
+// Private to broker/; one thread, but for interrupt().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "broker/connection.h"
+#include "broker/nats_handles.h"
+#include "broker/pull_window.h"
+#include "broker/streams.h"
+#include "model/input.h"
+
+namespace millrace {
+
+class PullConsumer {
+ public:
+  /// Makes one for what is behind `cursor` in the stream (resume_point); `stream` is as it was just
+  /// found. Errors: those of Connection::api, and `broker.stream` if it was made anew meanwhile.
+  static Result<std::unique_ptr<PullConsumer>> open(Connection& connection,
+                                                    const StreamSettings& wanted,
+                                                    const StreamInfo& stream, const Cursor& cursor,
+                                                    const PullSettings& settings);
+
+  /// Asks the server to forget it, without waiting.
+  ~PullConsumer();
+  PullConsumer(const PullConsumer&) = delete;
+  PullConsumer& operator=(const PullConsumer&) = delete;
+
+  /// The stream when the consumer was there.
+  const StreamInfo& stream() const { return stream_; }
+  /// The position that it began behind.
+  const Cursor& start() const { return start_; }
+  bool started_at_the_end() const { return started_at_the_end_; }
+
+  enum class Got {
+    kMessage,
+    kNothing,  ///< and it was not asked to wait
+    kIdle,     ///< the server has nothing more to send
+    kBusy,     ///< the server said something that only concerns the requests
+    kGap,      ///< messages got lost between the server and us
+    kBroken,   ///< silence, a lost connection, a consumer that is gone
+  };
+
+  /// Waits for as long as the server's signs of life come, or not at all. Behind kGap and kBroken
+  /// nothing more is to be had.
+  Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
+
+  /// Ends next() with kBroken. Any thread.
+  void interrupt();
+
+  /// How many messages it delivered.
+  uint64_t delivered() const { return last_; }
+
+ private:
+  PullConsumer(Connection& connection, const PullSettings& settings);
+
+  Status listen();
+  Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
+  Result<Cursor> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
+  Got note_status(std::string_view subject, natsMsg* message);
+  bool send_requests();
+
+  Connection& connection_;
+  const PullSettings& settings_;
+  StreamInfo stream_;
+  Cursor start_;
+  bool started_at_the_end_ = false;
+
+  std::shared_ptr<natsConnection> handle_;
+  NatsSubscriptionHandle subscription_;
+  std::string inbox_;  ///< fresh for each consumer; ends in a dot, the request's number follows
+  std::string stream_name_;
+  std::string name_;
+  PullWindow window_;
+  size_t request_bytes_ = 0;
+  uint64_t last_ = 0;  ///< the consumer's own sequence of the last message
+};
+
+}  // namespace millrace

@@ -1,0 +1,56 @@
+#include "broker/pull_window.h"
+
+#include <array>
+#include <charconv>
+
+namespace millrace {
+namespace {
+
+template <class Number>
+bool read_number(std::string_view token, Number& number) {
+  const char* const end = token.data() + token.size();
+  return !token.empty() && std::from_chars(token.data(), end, number).ptr == end;
+}
+
+}  // namespace
+
+std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject) {
+  constexpr size_t kShort = 9;
+  constexpr size_t kLong = 11;  // and perhaps a token behind, which says nothing to us
+  if (!subject.starts_with("$JS.ACK.")) return std::nullopt;
+  std::array<std::string_view, kLong + 1> tokens;
+  size_t count = 0;
+  while (true) {
+    if (count == tokens.size()) return std::nullopt;
+    const size_t dot = subject.find('.');
+    tokens[count++] = subject.substr(0, dot);
+    if (dot == std::string_view::npos) break;
+    subject.remove_prefix(dot + 1);
+  }
+  if (count != kShort && count != kLong && count != kLong + 1) return std::nullopt;
+  const size_t at = count == kShort ? 5 : 7;  // behind names and the count of deliveries
+  DeliveryNumbers numbers;
+  if (!read_number(tokens[at], numbers.stream_sequence) ||
+      !read_number(tokens[at + 1], numbers.consumer_sequence) ||
+      !read_number(tokens[at + 2], numbers.stamped) ||
+      !read_number(tokens[at + 3], numbers.pending)) {
+    return std::nullopt;
+  }
+  return numbers;
+}
+
+std::optional<uint64_t> PullWindow::next_request() {
+  if (open_.size() >= requests_) return std::nullopt;
+  open_.push_back({++last_, batch_});
+  return last_;
+}
+
+void PullWindow::count() {
+  if (!open_.empty() && --open_.front().left == 0) open_.pop_front();
+}
+
+void PullWindow::ended(uint64_t request) {
+  std::erase_if(open_, [&](const Request& open) { return open.number == request; });
+}
+
+}  // namespace millrace

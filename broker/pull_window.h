@@ -1,0 +1,68 @@
+// The bookkeeping of a pull consumer, as pure values: how it asks, what a delivered message says of
+// itself, and which requests for more are still open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace millrace {
+
+struct PullSettings {
+  size_t requests = 3;                  ///< sent ahead
+  size_t batch = 512;                   ///< messages each
+  Duration heartbeat{1000};             ///< the server's sign of life when nothing comes
+  Duration expires{30'000};             ///< of a request
+  Duration inactive_threshold{60'000};  ///< how long the server keeps a consumer that nobody reads
+};
+
+/// What the reply subject of a delivered message holds.
+struct DeliveryNumbers {
+  uint64_t stream_sequence = 0;
+  uint64_t consumer_sequence = 0;  ///< 1, 2, 3 …: a gap is a lost message
+  int64_t stamped = 0;             ///< when the broker took it, nanoseconds
+  uint64_t pending = 0;            ///< how many are behind it
+
+  bool operator==(const DeliveryNumbers&) const = default;
+};
+
+/// Reads `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>`,
+/// and the form with a domain and an account's hash in front and perhaps a token behind.
+std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject);
+
+/// Requests for messages that were sent ahead. The server serves them in their order, so a message
+/// counts against the oldest.
+class PullWindow {
+ public:
+  PullWindow(size_t requests, size_t batch) : requests_(requests), batch_(batch) {}
+
+  /// The number of a request to be sent now, for batch() messages; nullopt: enough are open.
+  std::optional<uint64_t> next_request();
+
+  size_t batch() const { return batch_; }
+
+  /// A message came.
+  void count();
+
+  /// The server ended this request early: it ran out of time or of bytes.
+  void ended(uint64_t request);
+
+  size_t open() const { return open_.size(); }
+
+ private:
+  struct Request {
+    uint64_t number;
+    size_t left;
+  };
+
+  size_t requests_;
+  size_t batch_;
+  uint64_t last_ = 0;
+  std::deque<Request> open_;
+};
+
+}  // namespace millrace

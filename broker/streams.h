@@ -1,0 +1,55 @@
+// The streams of JetStream that millrace works on: made where they are missing, checked where they
+// are not. Server 2.9.10 ignores options that it does not know, so what it echoes is what counts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "broker/connection.h"
+
+namespace millrace {
+
+inline constexpr std::string_view kEventsStream = "MILLRACE_EVENTS";
+inline constexpr std::string_view kDeadLettersStream = "MILLRACE_DLQ";
+
+/// What a stream is made with: file storage, limits retention, discard old.
+struct StreamSettings {
+  std::string name;
+  std::string subjects;  ///< with wildcards
+  Duration max_age = std::chrono::days(7);
+  Duration duplicate_window = std::chrono::minutes(2);
+  int replicas = 1;
+};
+
+StreamSettings events_stream();        ///< MILLRACE_EVENTS, `millrace.events.>`
+StreamSettings dead_letters_stream();  ///< MILLRACE_DLQ, `millrace.dlq.>`
+
+struct StreamInfo {
+  int64_t created = 0;          ///< nanoseconds
+  uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 when it is empty
+  uint64_t last_sequence = 0;
+  std::vector<std::string> subjects;
+  /// What is set otherwise than asked for and yet can be worked with, as sentences for the log.
+  std::vector<std::string> notes;
+};
+
+/// The stream as it is. Errors: `broker.not_found`, `broker.stream` (it is there, but without the
+/// subjects or with another retention), and those of Connection::api.
+Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& settings);
+
+/// The same, made if it was missing. Server 2.9.10 spoils a stream that is made while one of its
+/// name is being deleted: publishes into it get lost.
+Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings);
+
+/// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with what is wanted. Pure.
+Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
+
+/// Nanoseconds since the epoch of an RFC 3339 time as the broker writes it; `broker.protocol`.
+Result<int64_t> parse_nanoseconds(std::string_view text);
+
+}  // namespace millrace

@@ -1,0 +1,120 @@
+#include "broker/wire.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kVersionLine = "NATS/1.0\r\n";
+
+bool is_header_name_char(char c) { return c > 0x20 && c < 0x7f && c != ':'; }
+
+bool is_sendable_subject(std::string_view subject) {
+  if (subject.empty()) return false;
+  char before = '.';
+  for (const char c : subject) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f || c == '*' || c == '>') return false;
+    if (c == '.' && before == '.') return false;
+    before = c;
+  }
+  return before != '.';
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// The token up to the next dot; `subject` is what is left, empty behind the last.
+std::string_view take_token(std::string_view& subject) {
+  const size_t dot = subject.find('.');
+  const std::string_view token = subject.substr(0, dot);
+  subject = dot == std::string_view::npos ? std::string_view() : subject.substr(dot + 1);
+  return token;
+}
+
+}  // namespace
+
+Status check_message(const NatsMessage& message, size_t max_payload) {
+  if (!is_sendable_subject(message.subject)) {
+    return fail("broker.refused", fmt::format("\"{}\" is no subject to publish to; expected tokens "
+                                              "without blanks and wildcards, joined by dots",
+                                              message.subject));
+  }
+  for (const auto& [name, value] : message.headers) {
+    if (!is_sendable_header(name, value)) {
+      return fail(
+          "broker.refused",
+          fmt::format("header \"{}\" of a message to {} cannot be sent: names are printable "
+                      "ASCII without a colon, values have no CR, LF or NUL",
+                      name, message.subject));
+    }
+  }
+  const size_t size = encoded_size(message.headers) + message.data.size();
+  if (size > max_payload) {
+    return fail("broker.refused",
+                fmt::format("a message of {} bytes to {} is larger than the broker's max_payload "
+                            "of {}",
+                            size, message.subject, max_payload));
+  }
+  return {};
+}
+
+bool is_sendable_header(std::string_view name, std::string_view value) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_header_name_char) &&
+         value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+size_t encoded_size(const Headers& headers) {
+  if (headers.empty()) return 0;
+  size_t size = kVersionLine.size() + 2;
+  for (const auto& [name, value] : headers) size += name.size() + value.size() + 4;
+  return size;
+}
+
+Headers parse_header_block(std::string_view block) {
+  Headers headers;
+  bool first = true;
+  while (!block.empty()) {
+    const size_t end = block.find("\r\n");
+    const std::string_view line = block.substr(0, end);
+    block = end == std::string_view::npos ? std::string_view() : block.substr(end + 2);
+    if (first) {
+      first = false;  // the version, and for messages of the server itself a status
+      continue;
+    }
+    if (line.empty()) break;
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) {
+      headers.emplace_back(line, "");
+    } else {
+      headers.emplace_back(line.substr(0, colon), trim(line.substr(colon + 1)));
+    }
+  }
+  return headers;
+}
+
+bool may_hold_the_next_header(std::string_view value) {
+  const size_t colon = value.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string_view name = value.substr(0, colon);
+  if (!std::all_of(name.begin(), name.end(), is_header_name_char)) return false;
+  return value.substr(colon + 1).starts_with(' ') || same_header(name.substr(0, 3), "ce-") ||
+         same_header(name, "content-type");
+}
+
+bool subject_covers(std::string_view outer, std::string_view inner) {
+  while (!outer.empty() && !inner.empty()) {
+    const std::string_view wanted = take_token(outer);
+    if (wanted == ">") return true;
+    const std::string_view token = take_token(inner);
+    if (token == ">" || (wanted != "*" && wanted != token)) return false;
+  }
+  return outer.empty() && inner.empty();
+}
+
+}  // namespace millrace

@@ -1,0 +1,150 @@
+#include "tests/support/millrace_server.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+std::string full_path(std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  return fmt::format("/v1/ns/default/{}", path);
+}
+
+}  // namespace
+
+std::string millrace_program() { return MILLRACE_PROGRAM; }
+
+std::string path_with_millrace() {
+  const char* path = std::getenv("PATH");
+  return fmt::format("{}:{}", std::filesystem::path(millrace_program()).parent_path().string(),
+                     path == nullptr ? "/usr/bin:/bin" : path);
+}
+
+std::string MillraceServer::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+std::vector<std::string> MillraceServer::command() const {
+  return {millrace_program(), "serve",       "--data", (folder_.path() / "data").string(),
+          "--listen",         "127.0.0.1:0", "--nats", nats_url_};
+}
+
+void MillraceServer::launch() {
+  CHECK(!process_, "it runs already");
+  process_ = std::make_unique<Process>(ProcessSettings{.command = command()});
+}
+
+void MillraceServer::start() {
+  launch();
+  wait_until_it_listens();
+}
+
+void MillraceServer::wait_until_it_listens() {
+  constexpr std::string_view kPort = " listens on port ";
+  const std::optional<std::string> line = process_->error_line(kPort);
+  CHECK(line.has_value(), "millrace does not start:\n{}", process_->errors());
+  port_ = static_cast<uint16_t>(std::stoi(line->substr(line->find(kPort) + kPort.size())));
+}
+
+void MillraceServer::start_ready() {
+  start();
+  const bool ready = eventually([this] { return ask("GET", "/readyz").status == 200; });
+  CHECK(ready, "millrace does not become ready:\n{}", process_->errors());
+}
+
+void MillraceServer::kill() {
+  process_->signal(SIGKILL);
+  process_->wait();
+  CHECK(process_->group_ends(), "something outlived the server");
+  process_.reset();
+}
+
+int MillraceServer::stop() {
+  process_->signal(SIGTERM);
+  const std::optional<int> code = process_->wait();
+  CHECK(code.has_value(), "SIGTERM does not end it:\n{}", process_->errors());
+  CHECK(process_->group_ends(), "something outlived the server");
+  process_.reset();
+  return *code;
+}
+
+HttpReply MillraceServer::ask(std::string_view method, std::string_view path, std::string_view body,
+                              const Headers& headers) const {
+  return request(port_, method, full_path(path), headers, body);
+}
+
+Json MillraceServer::get(std::string_view path) const {
+  const HttpReply reply = ask("GET", path);
+  CHECK(reply.status == 200, "GET {}: {} {}", path, reply.status, reply.body);
+  return reply.json();
+}
+
+std::vector<Json> MillraceServer::items(std::string_view path) const {
+  return get(path).at("items").get<std::vector<Json>>();
+}
+
+Json MillraceServer::apply(std::string_view definition, std::string_view space) const {
+  const size_t at = definition.starts_with("id: ") ? 0 : definition.find("\nid: ") + 1;
+  const size_t end = definition.find('\n', at);
+  const std::string_view id = definition.substr(at + 4, end - at - 4);
+  const HttpReply reply = ask("PUT", fmt::format("/v1/ns/{}/workflows/{}", space, id), definition);
+  CHECK(reply.status == 200, "{}: {} {}", id, reply.status, reply.body);
+  return reply.json();
+}
+
+std::string MillraceServer::start_instance(std::string_view workflow, const Json& input) const {
+  const HttpReply reply =
+      ask("POST", fmt::format("workflows/{}/start", workflow), dump_json(input));
+  CHECK(reply.status == 201, "{}: {} {}", workflow, reply.status, reply.body);
+  return reply.json().at("id");
+}
+
+Json MillraceServer::instance_once(const std::string& id, std::string_view status) const {
+  Json last;
+  const bool has_it = eventually([&] {
+    last = instance(id);
+    return last.at("status") == status;
+  });
+  EXPECT_TRUE(has_it) << "not " << status << ": " << last;
+  return last;
+}
+
+Json MillraceServer::only_instance_once(const std::string& workflow,
+                                        std::string_view status) const {
+  const std::string query = fmt::format("workflow={}", workflow);
+  EXPECT_TRUE(has_instances(query, 1)) << workflow;
+  const std::vector<Json> all = items("instances?" + query);
+  CHECK(!all.empty(), "there is no instance of {}", workflow);
+  return instance_once(all.front().at("id"), status);
+}
+
+std::vector<Json> MillraceServer::history(const std::string& id) const {
+  return items("instances/" + id + "/history");
+}
+
+bool MillraceServer::has_instances(const std::string& query, size_t count) const {
+  return eventually(
+      [&] { return items(fmt::format("instances?limit=1000&{}", query)).size() == count; });
+}
+
+ProcessEnd MillraceServer::cli(const std::vector<std::string>& arguments, std::string input) const {
+  std::vector<std::string> command = {millrace_program()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_process({.command = std::move(command),
+                      .environment = {{"MILLRACE_URL", url()}},
+                      .input = std::move(input)});
+}
+
+std::string read_repository_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  CHECK(file.good(), "there is no file {}: tests run from the root of the repository", path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace millrace

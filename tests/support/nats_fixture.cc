@@ -1,0 +1,38 @@
+#include "tests/support/nats_fixture.h"
+
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace millrace {
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "millrace-test-XXXXXX").string();
+  CHECK(::mkdtemp(name.data()) != nullptr, "{}", name);
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+NatsServer::NatsServer(std::string configuration) {
+  Result<std::unique_ptr<DevServer>> server =
+      DevServer::start({.folder = folder_.path(), .configuration = std::move(configuration)});
+  CHECK(server.has_value(), "{}", server.error().message);
+  server_ = *std::move(server);
+}
+
+std::unique_ptr<RawNatsClient> NatsServer::client() const {
+  return std::make_unique<RawNatsClient>(server_->port());
+}
+
+std::unique_ptr<Connection> NatsServer::connect() const {
+  Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {url()}});
+  CHECK(connection.has_value(), "{}", connection.error().message);
+  CHECK((*connection)->wait_until_connected(kLongEnough));
+  return *std::move(connection);
+}
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// A private nats-server in a folder of its own, for tests that need the real one. Start it on the
+// thread that runs the test.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "broker/connection.h"
+#include "broker/dev_server.h"
+#include "tests/support/raw_nats_client.h"
+
+namespace millrace {
+
+/// How long a test waits for what must come.
+inline constexpr Duration kLongEnough{30'000};
+
+/// A folder that is gone with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A running server; `configuration` adds lines to its configuration file.
+class NatsServer {
+ public:
+  explicit NatsServer(std::string configuration = "");
+
+  DevServer& process() { return *server_; }
+  std::string url() const { return server_->url(); }
+
+  /// A client of the test's own.
+  std::unique_ptr<RawNatsClient> client() const;
+
+  /// A connection as millrace has it, connected.
+  std::unique_ptr<Connection> connect() const;
+
+ private:
+  TemporaryFolder folder_;
+  std::unique_ptr<DevServer> server_;
+};
+
+class NatsFixture : public testing::Test {
+ protected:
+  NatsServer server_;
+};
+
+}  // namespace millrace

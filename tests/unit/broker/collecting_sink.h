@@ -1,0 +1,126 @@
+// A sink that keeps what was delivered and lets a test wait for it.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/event.h"
+#include "orchestrator/runtime/seams.h"
+#include "tests/support/nats_fixture.h"
+
+namespace millrace {
+
+class CollectingSink : public DeliverySink {
+ public:
+  bool deliver(std::vector<Delivery> deliveries) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !held_ || closed_; });
+    if (closed_) return false;
+    for (Delivery& delivery : deliveries) all_.push_back(std::move(delivery));
+    changed_.notify_all();
+    return true;
+  }
+
+  /// From now on deliver() blocks, as when too much is waiting.
+  void hold() { set(held_, true); }
+  void release() { set(held_, false); }
+  void close() { set(closed_, true); }
+
+  /// Whether `condition` came to hold for what was delivered.
+  bool wait_until(const std::function<bool(const std::vector<Delivery>&)>& condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kLongEnough, [&] { return condition(all_); });
+  }
+
+  template <class Kind>
+  bool wait_for(size_t count) {
+    return wait_until([count](const std::vector<Delivery>& all) {
+      return static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const Delivery& one) {
+               return std::holds_alternative<Kind>(one);
+             })) >= count;
+    });
+  }
+
+  template <class Kind>
+  std::vector<Kind> all_of() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Kind> out;
+    for (const Delivery& one : all_) {
+      if (const auto* found = std::get_if<Kind>(&one)) out.push_back(*found);
+    }
+    return out;
+  }
+
+  /// One word a delivery: `opened`, `caught-up`, `lost`, an event's id, `?` and the code of what is
+  /// unreadable.
+  std::vector<std::string> words() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> out;
+    for (const Delivery& one : all_) out.push_back(word(one));
+    return out;
+  }
+
+  /// The ids of the events, in order.
+  std::vector<std::string> ids() {
+    std::vector<std::string> out;
+    for (const EventInput& input : all_of<EventInput>()) out.push_back(input.event.id);
+    return out;
+  }
+
+  Cursor cursor() {
+    Cursor cursor;
+    const std::lock_guard lock(mutex_);
+    for (const Delivery& one : all_) {
+      if (const auto* opened = std::get_if<StreamOpened>(&one)) {
+        cursor.stream_created = opened->stream_created;
+      } else if (const auto* event = std::get_if<EventInput>(&one)) {
+        cursor.sequence = event->sequence;
+        cursor.stamped = event->stamped;
+      }
+    }
+    return cursor;
+  }
+
+ private:
+  static std::string word(const Delivery& one) {
+    if (std::holds_alternative<StreamOpened>(one)) return "opened";
+    if (std::holds_alternative<CaughtUp>(one)) return "caught-up";
+    if (std::holds_alternative<StreamLost>(one)) return "lost";
+    if (const auto* event = std::get_if<EventInput>(&one)) return event->event.id;
+    return "?" + std::get<UnreadableInput>(one).reason.code;
+  }
+
+  void set(bool& flag, bool value) {
+    const std::lock_guard lock(mutex_);
+    flag = value;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  bool closed_ = false;
+  std::vector<Delivery> all_;
+};
+
+/// A small valid event in the JSON format.
+inline std::string event_json(const std::string& id) {
+  return R"({"specversion":"1.0","id":")" + id + R"(","source":"/tests","type":"t"})";
+}
+
+inline constexpr const char* kEventSubject = "millrace.events.default.t";
+
+/// "0" to "count - 1".
+inline std::vector<std::string> numbered(size_t count) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(std::to_string(i));
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,182 @@
+#include "broker/connection.h"
+
+#include <atomic>
+#include <fstream>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "broker/dev_server.h"
+#include "tests/support/nats_fixture.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Connections, RefuseSettingsThatCannotWork) {
+  const struct {
+    ConnectionSettings settings;
+    const char* code;
+  } rows[] = {
+      {{.servers = {"nats://127.0.0.1:notaport"}}, "broker.settings"},
+      {{.servers = {}}, "broker.settings"},
+      {{.creds_file = "/nowhere/user.creds"}, "broker.settings"},
+      {{.nkey_seed_file = "/nowhere/seed"}, "broker.settings"},
+      {{.nkey_seed_file = "/dev/null"}, "broker.nkey"},
+      {{.tls_ca_file = "/nowhere/ca.pem"}, "broker.settings"},
+  };
+  for (const auto& row : rows) {
+    const Result<std::unique_ptr<Connection>> connection = Connection::open(row.settings);
+    ASSERT_FALSE(connection);
+    EXPECT_EQ(connection.error().code, row.code) << connection.error().message;
+  }
+}
+
+TEST(Connections, KeepPasswordsOutOfTheirMessages) {
+  for (const char* server : {"nats://ann:secret@127.0.0.1:1", "ann:secret@127.0.0.1:1",
+                             "nats://ann:se@cret@127.0.0.1:1"}) {
+    const Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {server}});
+    const std::string message =
+        connection ? (*connection)->request("x", "").error().message : connection.error().message;
+    EXPECT_EQ(message.find("cret"), std::string::npos) << message;
+    EXPECT_NE(message.find("127.0.0.1:1"), std::string::npos) << message;
+  }
+}
+
+TEST(Connections, AreOpenBeforeTheServerIsThere) {
+  const TemporaryFolder folder;
+  Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
+  ASSERT_TRUE(server);
+  (*server)->stop();
+  const Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {(*server)->url()}});
+  ASSERT_TRUE(connection) << connection.error().message;
+  EXPECT_FALSE((*connection)->connected());
+  const Result<NatsMessage> answer = (*connection)->request("x", "");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, "broker.unreachable");
+  ASSERT_TRUE((*server)->start_again());
+  EXPECT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  EXPECT_TRUE((*connection)->api("INFO", Json::object()));
+}
+
+TEST(Connections, AreToldApartWhenTheyChange) {
+  NatsServer server;
+  const std::unique_ptr<Connection> connection = server.connect();
+  std::promise<void> lost;
+  std::promise<void> back;
+  const uint64_t watch = connection->watch(
+      [&](LinkChange change) { (change == LinkChange::kDisconnected ? lost : back).set_value(); });
+  server.process().kill();
+  ASSERT_EQ(lost.get_future().wait_for(kLongEnough), std::future_status::ready);
+  ASSERT_TRUE(server.process().start_again());
+  ASSERT_EQ(back.get_future().wait_for(kLongEnough), std::future_status::ready);
+  connection->unwatch(watch);
+  server.process().kill();  // a promise that is kept twice would throw
+}
+
+TEST(Connections, SayWhyARequestFails) {
+  NatsServer server;
+  const std::unique_ptr<Connection> connection = server.connect();
+  EXPECT_EQ(connection->request("nobody", "").error().code, "broker.unreachable");
+  EXPECT_EQ(connection->api("STREAM.INFO.X", Json::object()).error().code, "broker.not_found");
+  EXPECT_EQ(connection->api("STREAM.CREATE.X", {{"name", "Y"}}).error().code, "broker.refused");
+  const std::unique_ptr<RawNatsClient> client = server.client();
+  client->subscribe("silent");
+  EXPECT_EQ(connection->request("silent", "", Duration(20)).error().code, "broker.timeout");
+}
+
+TEST(Connections, LogInAsTheyAreTold) {
+  constexpr const char* kSeed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+  const TemporaryFolder folder;
+  const fs::path seed_file = folder.path() / "seed";
+  std::ofstream(seed_file) << kSeed << "\n";
+  const struct {
+    const char* configuration;
+    ConnectionSettings settings;
+  } rows[] = {
+      {"authorization { user: ann, password: secret }", {.user = "ann", .password = "secret"}},
+      {"authorization { token: abc }", {.token = "abc"}},
+      {"authorization { users: [ { nkey: "
+       "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4 } ] }",
+       {.nkey_seed_file = seed_file.string()}},
+  };
+  for (const auto& row : rows) {
+    NatsServer server(row.configuration);
+    ConnectionSettings settings = row.settings;
+    settings.servers = {server.url()};
+    const Result<std::unique_ptr<Connection>> connection = Connection::open(settings);
+    ASSERT_TRUE(connection) << connection.error().message;
+    EXPECT_TRUE((*connection)->wait_until_connected(kLongEnough)) << row.configuration;
+  }
+}
+
+TEST(Connections, GoOnTryingWhenTheirLoginIsRefused) {
+  NatsServer server("authorization { user: ann, password: other }");
+  const Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
+  ASSERT_TRUE(connection) << connection.error().message;
+  while ((*connection)->last_complaint().empty()) {  // nats.c has given up
+  }
+  EXPECT_FALSE((*connection)->connected());
+  server.process().stop();
+  ASSERT_TRUE(server.process().start_again("authorization { user: ann, password: secret }"));
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  EXPECT_TRUE((*connection)->api("INFO", Json::object()));
+}
+
+TEST(DevServers, AreGoneWithTheirOwner) {
+  const TemporaryFolder folder;
+  uint16_t port = 0;
+  {
+    Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
+    ASSERT_TRUE(server) << server.error().message;
+    port = (*server)->port();
+    EXPECT_EQ((*server)->url(), "nats://127.0.0.1:" + std::to_string(port));
+  }
+  Result<std::unique_ptr<DevServer>> again =
+      DevServer::start({.folder = folder.path(), .port = port});
+  ASSERT_TRUE(again) << "the port and the folder are free: " << again.error().message;
+  EXPECT_EQ((*again)->port(), port);
+}
+
+TEST(DevServers, KeepTheirStreamsThroughACrash) {
+  NatsServer server;
+  {
+    const std::unique_ptr<RawNatsClient> client = server.client();
+    client->api("STREAM.CREATE.X", {{"name", "X"}, {"subjects", {"x"}}});
+    client->publish_acked("x", "", "1");
+  }
+  const uint16_t port = server.process().port();
+  server.process().kill();
+  ASSERT_TRUE(server.process().start_again());
+  EXPECT_EQ(server.process().port(), port);
+  EXPECT_EQ(server.client()->api("STREAM.INFO.X")["state"]["last_seq"], 1);
+}
+
+TEST(DevServers, DoNotShareAFolder) {
+  const TemporaryFolder folder;
+  Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
+  ASSERT_TRUE(first);
+  const Result<std::unique_ptr<DevServer>> second = DevServer::start({.folder = folder.path()});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, "broker.folder_in_use");
+}
+
+TEST(DevServers, SayWhatIsMissing) {
+  const TemporaryFolder folder;
+  const Result<std::unique_ptr<DevServer>> none =
+      DevServer::start({.folder = folder.path(), .program = "no-such-nats-server"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "broker.no_server");
+  EXPECT_NE(none.error().message.find("Debian package nats-server"), std::string::npos);
+
+  const Result<std::unique_ptr<DevServer>> wrong =
+      DevServer::start({.folder = folder.path(), .configuration = "nonsense {"});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, "broker.server_failed");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,352 @@
+#include "broker/event_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/broker/collecting_sink.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::string_literals;
+using Words = std::vector<std::string>;
+
+class EventStreamTest : public NatsFixture {
+ protected:
+  void publish(size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+      client_->publish(kEventSubject, event_json(std::to_string(i)));
+    }
+    client_->flush();
+  }
+
+  StreamInfo ensure() {
+    const Result<StreamInfo> info = ensure_stream(*connection_, events_stream());
+    EXPECT_TRUE(info) << info.error().message;
+    return *info;
+  }
+
+  /// The consumers that the server has on the event stream.
+  std::vector<std::string> consumers() {
+    const Json answer = client_->api("CONSUMER.NAMES.MILLRACE_EVENTS");
+    return answer.value("consumers", std::vector<std::string>());
+  }
+
+  std::unique_ptr<Connection> connection_ = server_.connect();
+  std::unique_ptr<RawNatsClient> client_ = server_.client();
+  CollectingSink sink_;
+  JetStreamEvents events_{*connection_};
+};
+
+TEST_F(EventStreamTest, IsMadeWhenItIsMissingAndKnowsThatItIsEmpty) {
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
+  EXPECT_TRUE(events_.health());
+  const StreamOpened opened = sink_.all_of<StreamOpened>()[0];
+  EXPECT_EQ(opened.stream_created, ensure().created);
+  EXPECT_EQ(opened.first_sequence, 1u);
+  EXPECT_EQ(opened.last_sequence, 0u);
+}
+
+TEST_F(EventStreamTest, DeliversEveryMessageOnceAndInOrder) {
+  ensure();
+  publish(0, 2500);
+  events_.start({}, sink_);
+  publish(2500, 5000);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(5000));
+  EXPECT_EQ(sink_.ids(), numbered(5000));
+  const std::vector<EventInput> inputs = sink_.all_of<EventInput>();
+  EXPECT_EQ(inputs.front().sequence, 1u);
+  EXPECT_EQ(inputs.back().sequence, 5000u);
+  EXPECT_EQ(inputs.back().space, "default");
+  EXPECT_FALSE(inputs.back().more);
+  EXPECT_TRUE(inputs.front().more);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  EXPECT_EQ(events_.counts().opened, 1u);
+}
+
+TEST_F(EventStreamTest, StampsMessagesWithTheTimeOfTheBroker) {
+  ensure();
+  publish(0, 1);
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+  const Json stored = client_->api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", 1}});
+  EXPECT_EQ(parse_rfc3339(stored["message"]["time"].get<std::string>()),
+            sink_.all_of<EventInput>()[0].stamped);
+}
+
+TEST_F(EventStreamTest, BeginsBehindTheCursor) {
+  ensure();
+  publish(0, 10);
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(10));
+  events_.stop();
+
+  Cursor cursor = sink_.cursor();
+  cursor.sequence = 4;
+  cursor.stamped = sink_.all_of<EventInput>()[3].stamped;
+  CollectingSink second;
+  events_.start(cursor, second);
+  ASSERT_TRUE(second.wait_for<EventInput>(6));
+  EXPECT_EQ(second.ids(), (Words{"4", "5", "6", "7", "8", "9"}));
+}
+
+TEST_F(EventStreamTest, GoesOnWhenItsConsumerIsDeleted) {
+  ensure();
+  events_.start({}, sink_);
+  publish(0, 1500);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(700));
+  for (const std::string& name : consumers()) {
+    client_->api("CONSUMER.DELETE.MILLRACE_EVENTS." + name);
+  }
+  publish(1500, 3000);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(3000));
+  EXPECT_EQ(sink_.ids(), numbered(3000));
+  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was there all the time";
+  EXPECT_GE(events_.counts().opened, 2u);
+}
+
+TEST_F(EventStreamTest, LeavesNoConsumersBehind) {
+  ensure();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  EXPECT_EQ(consumers().size(), 1u);
+  events_.stop();
+  while (!consumers().empty()) {  // the deletion is not waited for
+  }
+}
+
+TEST_F(EventStreamTest, GoesOnWhenTheServerWasKilled) {
+  ensure();
+  events_.start({}, sink_);
+  publish(0, 1000);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1000));
+  server_.process().kill();
+  ASSERT_TRUE(sink_.wait_for<StreamLost>(1));
+  ASSERT_TRUE(server_.process().start_again());
+  client_ = server_.client();
+  publish(1000, 2000);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(2000));
+  EXPECT_EQ(sink_.ids(), numbered(2000));
+  const std::vector<StreamOpened> opened = sink_.all_of<StreamOpened>();
+  ASSERT_EQ(opened.size(), 2u);
+  EXPECT_EQ(opened[0].stream_created, opened[1].stream_created);
+  EXPECT_GE(opened[1].last_sequence, 1000u);
+}
+
+TEST_F(EventStreamTest, GoesOnWhenTheServerIsKilledInTheMiddle) {
+  ensure();
+  publish(0, 20000);
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+  server_.process().kill();
+  ASSERT_TRUE(server_.process().start_again());
+  ASSERT_TRUE(sink_.wait_for<EventInput>(20000));
+  EXPECT_EQ(sink_.ids(), numbered(20000));
+}
+
+TEST_F(EventStreamTest, WaitsForAServerThatIsNotThereYet) {
+  server_.process().stop();
+  Result<std::unique_ptr<Connection>> early = Connection::open({.servers = {server_.url()}});
+  ASSERT_TRUE(early);
+  JetStreamEvents events(**early);
+  events.start({}, sink_);
+  ASSERT_TRUE(server_.process().start_again());
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
+}
+
+TEST_F(EventStreamTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
+  const StreamInfo before = ensure();
+  events_.start({}, sink_);
+  publish(0, 3);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(3));
+  client_->api("STREAM.DELETE.MILLRACE_EVENTS");
+  ensure();
+  publish(3, 6);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(6));
+  EXPECT_EQ(sink_.ids(), numbered(6));
+  EXPECT_EQ(sink_.all_of<EventInput>()[3].sequence, 1u);
+  EXPECT_NE(sink_.all_of<StreamOpened>().back().stream_created, before.created);
+}
+
+TEST_F(EventStreamTest, IsMadeAgainWhenSomebodyDeletesIt) {
+  ensure();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  client_->api("STREAM.DELETE.MILLRACE_EVENTS");
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(2));
+  publish(0, 1);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+}
+
+TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
+  const StreamInfo stream = ensure();
+  publish(0, 10);
+  const auto stamp = [this](int sequence) {
+    const Json stored = client_->api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", sequence}});
+    return *parse_rfc3339(stored["message"]["time"].get<std::string>());
+  };
+  const Cursor beyond{stream.created, 1000, stamp(10)};
+  events_.start(beyond, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  publish(10, 12);
+  ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) {
+    return std::any_of(all.begin(), all.end(), [](const Delivery& one) {
+      const auto* event = std::get_if<EventInput>(&one);
+      return event != nullptr && event->event.id == "11";
+    });
+  }));
+  for (const EventInput& input : sink_.all_of<EventInput>()) {
+    EXPECT_GE(input.stamped, beyond.stamped) << "only what the broker took at that time or later";
+  }
+  events_.stop();
+
+  const Cursor replaced{stream.created, 3, stamp(3) - Duration(60'000)};
+  CollectingSink second;
+  events_.start(replaced, second);
+  ASSERT_TRUE(second.wait_for<EventInput>(12)) << "all are newer than what was applied last";
+  EXPECT_EQ(second.ids(), numbered(12));
+}
+
+TEST_F(EventStreamTest, TellsWhatTheBrokerStillHasWhenItsOldestMessagesAreGone) {
+  const StreamInfo stream = ensure();
+  publish(0, 10);
+  client_->api("STREAM.PURGE.MILLRACE_EVENTS", {{"seq", 8}});
+  events_.start({stream.created, 2, from_millis(1)}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(3));
+  EXPECT_EQ(sink_.ids(), (Words{"7", "8", "9"}));
+  EXPECT_EQ(sink_.all_of<StreamOpened>()[0].first_sequence, 8u);
+}
+
+TEST_F(EventStreamTest, CatchesUpThoughWhatWasPendingIsDeleted) {
+  ensure();
+  publish(0, 3000);
+  sink_.hold();
+  events_.start({}, sink_);
+  client_->api("STREAM.PURGE.MILLRACE_EVENTS");
+  sink_.release();
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+}
+
+TEST_F(EventStreamTest, StopsPullingWhileTheSinkIsFull) {
+  ensure();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  sink_.hold();
+  publish(0, 10000);
+  const std::vector<std::string> names = consumers();
+  ASSERT_EQ(names.size(), 1u);
+  const Json info = client_->api("CONSUMER.INFO.MILLRACE_EVENTS." + names[0]);
+  EXPECT_GE(info["num_pending"], 10000 - 3 * 512 - 256);
+  sink_.release();
+  ASSERT_TRUE(sink_.wait_for<EventInput>(10000));
+  EXPECT_EQ(sink_.ids(), numbered(10000));
+}
+
+TEST_F(EventStreamTest, EndsWhenItsSinkIsClosed) {
+  ensure();
+  sink_.close();
+  events_.start({}, sink_);
+  events_.stop();
+  EXPECT_EQ(sink_.words(), Words());
+}
+
+TEST_F(EventStreamTest, DeliversWhatIsNoEventAsItWasReceived) {
+  ensure();
+  const struct {
+    const char* subject;
+    std::string headers;
+    std::string data;
+    const char* code;
+    Headers received;
+  } rows[] = {
+      {kEventSubject, "", "no json", "event.malformed_json", {}},
+      {kEventSubject, "", "\0\xff"s, "event.not_utf8", {}},
+      {kEventSubject, "", "", "event.malformed_json", {}},
+      {"millrace.events.nothing-behind", "", event_json("1"), "event.subject", {}},
+      {"millrace.events.a%zz.t", "", event_json("1"), "event.subject", {}},
+      {kEventSubject,
+       "Zz: 1\r\nAa: 2\r\nzz: 3\r\nZz: 4\r\n",
+       "[",
+       "event.malformed_json",
+       {{"Zz", "1"}, {"Aa", "2"}, {"zz", "3"}, {"Zz", "4"}}},
+      {kEventSubject,
+       "A: x\0y\r\nB: \r\nC: 1\r\n"s,
+       "{}",
+       "event.missing_attribute",
+       {{"A", "x\0y"s}, {"B", ""}, {"C", "1"}}},
+      {kEventSubject, "B: \r\n", "{}", "event.missing_attribute", {{"B", ""}}},
+      {kEventSubject, "no colon\r\n", "{}", "event.missing_attribute", {{"no colon", ""}}},
+  };
+  for (const auto& row : rows) {
+    if (row.headers.empty()) {
+      client_->publish(row.subject, row.data);
+    } else {
+      client_->publish(row.subject, row.headers, row.data, "");
+    }
+  }
+  publish(0, 1);
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+  const std::vector<UnreadableInput> inputs = sink_.all_of<UnreadableInput>();
+  ASSERT_EQ(inputs.size(), std::size(rows));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_EQ(inputs[i].sequence, i + 1);
+    EXPECT_EQ(inputs[i].message.subject, rows[i].subject) << i;
+    EXPECT_EQ(inputs[i].message.data, rows[i].data) << i;
+    EXPECT_EQ(inputs[i].message.headers, rows[i].received) << i;
+    EXPECT_EQ(inputs[i].reason.code, rows[i].code) << i;
+  }
+}
+
+TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {
+  ensure();
+  client_->publish(kEventSubject,
+                   "ce-specversion: 1.0\r\nx-empty: \r\nCe-Id:7\r\nce-source: /s\r\n"
+                   "Ce-Type: t\r\nx-last: \r\n",
+                   "data", "");
+  client_->flush();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) { return all.size() >= 3; }));
+  ASSERT_EQ(sink_.words(), (Words{"opened", "7", "caught-up"}));
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.source, "/s");
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.data, "data");
+}
+
+TEST(EventStreamLimits, AnEventOfMoreThanOneMebibyteIsTooLarge) {
+  NatsServer server("max_payload: 8MB\n");
+  const std::unique_ptr<Connection> connection = server.connect();
+  ASSERT_TRUE(ensure_stream(*connection, events_stream()));
+  const std::unique_ptr<RawNatsClient> client = server.client();
+  client->publish(kEventSubject, std::string(size_t{7} << 20, 'x'));
+  client->publish(kEventSubject, event_json("small"));
+  client->flush();
+  CollectingSink sink;
+  JetStreamEvents events(*connection);
+  events.start({}, sink);
+  ASSERT_TRUE(sink.wait_for<CaughtUp>(1));
+  EXPECT_EQ(sink.words(), (Words{"opened", "?event.too_large", "small", "caught-up"}));
+}
+
+TEST(EventStreamLimits, LargeEventsDoNotEndARequestForGood) {
+  NatsServer server;
+  const std::unique_ptr<Connection> connection = server.connect();
+  ASSERT_TRUE(ensure_stream(*connection, events_stream()));
+  const std::unique_ptr<RawNatsClient> client = server.client();
+  const std::string padding(900'000, 'x');
+  for (int i = 0; i < 150; ++i) {
+    client->publish(kEventSubject, R"({"specversion":"1.0","id":")" + std::to_string(i) +
+                                       R"(","source":"/s","type":"t","data":")" + padding + "\"}");
+  }
+  client->flush();
+  CollectingSink sink;
+  JetStreamEvents events(*connection);
+  events.start({}, sink);
+  ASSERT_TRUE(sink.wait_for<EventInput>(150));
+  EXPECT_EQ(sink.ids(), numbered(150));
+  EXPECT_EQ(events.counts().opened, 1u) << "running out of bytes is no reason to begin again";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,103 @@
+#include "broker/wire.h"
+
+#include <gtest/gtest.h>
+
+#include "broker/nkey.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::string_literals;
+
+TEST(Messages, ThatMayBeSent) {
+  for (const char* subject : {"a", "a.b", "millrace.events.default.%20", "$JS.API.INFO", "ä.b"}) {
+    EXPECT_TRUE(check_message({.subject = subject}, 100)) << subject;
+  }
+  EXPECT_TRUE(check_message({"a", {{"Nats-Msg-Id", "1"}, {"x", "ä\t?"}, {"y", ""}}, "data"}, 100));
+}
+
+TEST(Messages, ThatMayNotBeSent) {
+  for (const std::string& subject : {""s, "."s, "a."s, ".a"s, "a..b"s, "a b"s, "a\r\nPUB x 0"s,
+                                     "a.*"s, "a.>"s, "a\0b"s, "a\t"s}) {
+    const Status status = check_message({.subject = subject}, 100);
+    ASSERT_FALSE(status) << subject;
+    EXPECT_EQ(status.error().code, "broker.refused");
+  }
+  for (const auto& [name, value] : Headers{{"", "x"},
+                                           {"a b", "x"},
+                                           {"a:b", "x"},
+                                           {"ä", "x"},
+                                           {"a\r\nb", "x"},
+                                           {"a", "x\r\nb: y"},
+                                           {"a", "x\ny"},
+                                           {"a", "x\0y"s}}) {
+    EXPECT_FALSE(is_sendable_header(name, value)) << name;
+    EXPECT_FALSE(check_message({"a", {{name, value}}, ""}, 100)) << name;
+  }
+}
+
+TEST(Messages, CountTheirHeadersTowardsTheLargestPayload) {
+  const NatsMessage message{"a", {{"k", "v"}}, "0123"};
+  EXPECT_EQ(encoded_size(message.headers), std::string("NATS/1.0\r\nk: v\r\n\r\n").size());
+  EXPECT_TRUE(check_message(message, 22));
+  EXPECT_FALSE(check_message(message, 21));
+  EXPECT_EQ(encoded_size({}), 0u) << "without headers there is no version line either";
+}
+
+TEST(HeaderBlocks, AreReadByteForByteAndInOrder) {
+  EXPECT_EQ(parse_header_block("NATS/1.0\r\nB: 1\r\na:2\r\nB:  3 \r\n\r\n"),
+            (Headers{{"B", "1"}, {"a", "2"}, {"B", "3"}}));
+  EXPECT_EQ(parse_header_block("NATS/1.0\r\nA: \r\nB: x\0y\r\n\r\n"s),
+            (Headers{{"A", ""}, {"B", "x\0y"s}}));
+  EXPECT_EQ(parse_header_block("NATS/1.0\r\nno colon\r\nx: a:b\r\n\r\n"),
+            (Headers{{"no colon", ""}, {"x", "a:b"}}));
+  EXPECT_EQ(parse_header_block("NATS/1.0 503\r\n\r\n"), Headers());
+  EXPECT_EQ(parse_header_block("NATS/1.0\r\ncut off"), (Headers{{"cut off", ""}}));
+  EXPECT_EQ(parse_header_block(""), Headers());
+}
+
+TEST(HeaderValues, ThatMayBeTheNextHeader) {
+  for (const char* value : {"ce-type: x", "Ce-Type:x", "b: y", "content-type:text/plain"}) {
+    EXPECT_TRUE(may_hold_the_next_header(value)) << value;
+  }
+  for (const char* value : {"", "x", "urn:a:b", "https://x/y", "2021-09-01T12:00:00Z", ": x",
+                            "two words: x", "application/json; charset=utf-8"}) {
+    EXPECT_FALSE(may_hold_the_next_header(value)) << value;
+  }
+}
+
+TEST(Subjects, AreCoveredByWildcards) {
+  const struct {
+    const char* outer;
+    const char* inner;
+    bool covers;
+  } rows[] = {
+      {"a.>", "a.>", true},     {">", "a.>", true},    {"a.*", "a.b", true}, {"*.>", "a.>", true},
+      {"a.*.c", "a.*.c", true}, {"a.b", "a.b", true},  {"a.>", "a", false},  {"a.*", "a.>", false},
+      {"a.b.>", "a.>", false},  {"a.b", "a.*", false}, {"a", "a.b", false},  {"b.>", "a.>", false},
+      {"a.b.c", "a.b", false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(subject_covers(row.outer, row.inner), row.covers) << row.outer << " " << row.inner;
+  }
+}
+
+TEST(Nkeys, HaveTheirPublicHalfInTheSeed) {
+  const std::string seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+  EXPECT_EQ(public_nkey(seed),
+            std::string("UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"));
+  EXPECT_EQ(public_nkey("  " + seed + "\n"), public_nkey(seed));
+}
+
+TEST(Nkeys, AreCheckedBeforeTheyAreUsed) {
+  for (const char* seed :
+       {"", "SU", "not a seed", "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VA",
+        "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"}) {
+    const Result<std::string> nkey = public_nkey(seed);
+    ASSERT_FALSE(nkey) << seed;
+    EXPECT_EQ(nkey.error().code, "broker.nkey");
+  }
+}
+
+}  // namespace
+}  // namespace millrace
