@@ -1,0 +1,318 @@
+// The only file that includes CLI11.
+#include "cli/app.h"
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "policies/duration.h"
+
+namespace millrace {
+namespace {
+
+/// The grammar, and what was chosen by parsing it.
+class App {
+ public:
+  App(Console& console, const Hooks& hooks) : console_(console), hooks_(hooks) {
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.set_version_flag("--version", "millrace " MILLRACE_VERSION);
+    app_.add_option("--url", url_, "The server (MILLRACE_URL; http://127.0.0.1:8780)")
+        ->type_name("URL");
+    app_.add_option("-n,--namespace", space_, "The namespace (MILLRACE_NAMESPACE; default)")
+        ->type_name("NAME");
+    app_.add_option("-o,--output", format_,
+                    "table (default on a terminal), json, jsonl, yaml or name")
+        ->type_name("FORMAT");
+    add_server();
+    add_authoring();
+    add_workflow();
+    add_instance();
+    add_event();
+    add_lists();
+    add_namespace();
+    add_run();
+    verb(app_, "version", "Says which version this is", "millrace version", [this] {
+      console_.out << "millrace " MILLRACE_VERSION "\n";
+      return Ended(ExitCode::kOk);
+    });
+  }
+
+  int run(std::vector<std::string> arguments) {
+    try {
+      std::reverse(arguments.begin(), arguments.end());
+      app_.parse(std::move(arguments));
+    } catch (const CLI::Success& wanted) {
+      return app_.exit(wanted, console_.out, console_.err);
+    } catch (const CLI::ParseError& error) {
+      return end(wrong_usage(error.what()));
+    }
+    return end(chosen_());
+  }
+
+ private:
+  using Do = std::function<Ended()>;
+  using DoInSession = std::function<Ended(Session&)>;
+
+  static CLI::App& noun(CLI::App& parent, const std::string& name, const std::string& what) {
+    return *parent.add_subcommand(name, what)->require_subcommand(1);
+  }
+
+  CLI::App& verb(CLI::App& parent, const std::string& name, const std::string& what,
+                 const std::string& example, Do work) {
+    CLI::App& added = *parent.add_subcommand(name, what);
+    added.footer("Example:\n  " + example);
+    added.callback([this, work = std::move(work)] { chosen_ = work; });
+    return added;
+  }
+
+  CLI::App& asking(CLI::App& parent, const std::string& name, const std::string& what,
+                   const std::string& example, DoInSession work) {
+    return verb(parent, name, what, example, [this, work = std::move(work)]() -> Ended {
+      const Format format = TRY(parse_format(format_, console_.out_is_terminal));
+      Session session{console_, Client(setting(url_, {"MILLRACE_URL"}, "http://127.0.0.1:8780")),
+                      setting(space_, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
+      return work(session);
+    });
+  }
+
+  /// A flag, else the first of the variables that is set, else the default.
+  std::string setting(const std::string& flag, std::initializer_list<const char*> variables,
+                      const std::string& otherwise) const {
+    if (!flag.empty()) return flag;
+    for (const char* variable : variables) {
+      if (auto value = console_.env(variable); value && !value->empty()) return *value;
+    }
+    return otherwise;
+  }
+
+  int end(const Ended& ended) {
+    if (ended) return static_cast<int>(*ended);
+    const Failure& failure = ended.error();
+    console_.err << "millrace: " << failure.error.message << "\n";
+    if (failure.errors.is_array()) console_.err << render_findings(failure.errors, "");
+    if (failure.code == ExitCode::kUsage && failure.error.code == "cli.usage") {
+      console_.err << "`--help` behind any verb says how it is used\n";
+    }
+    return static_cast<int>(failure.code);
+  }
+
+  void add_server() {
+    if (hooks_.serve != nullptr) {
+      CLI::App& serve =
+          verb(app_, "serve", "Runs the server on a NATS server that there is",
+               "millrace serve --data /var/lib/millrace --nats nats://127.0.0.1:4222",
+               [this]() -> Ended {
+                 const ServeOptions defaults;
+                 serve_.data = setting(serve_.data, {"MILLRACE_DATA"}, "");
+                 serve_.listen = setting(serve_.listen, {"MILLRACE_LISTEN"}, defaults.listen);
+                 serve_.nats = setting(serve_.nats, {"MILLRACE_NATS", "NATS_URL"}, defaults.nats);
+                 if (serve_.data.empty()) {
+                   return wrong_usage("--data (or MILLRACE_DATA) is needed");
+                 }
+                 return static_cast<ExitCode>(hooks_.serve(serve_));
+               });
+      serve_ = {"", "", ""};
+      serve.add_option("--data", serve_.data, "Folder of the data (MILLRACE_DATA)")
+          ->type_name("DIR");
+      serve
+          .add_option("--listen", serve_.listen,
+                      "Where HTTP is answered (MILLRACE_LISTEN; 127.0.0.1:8780)")
+          ->type_name("ADDR");
+      serve
+          .add_option("--nats", serve_.nats,
+                      "The NATS server (MILLRACE_NATS, NATS_URL; nats://127.0.0.1:4222)")
+          ->type_name("URL");
+    }
+    if (hooks_.dev != nullptr) {
+      CLI::App& dev =
+          verb(app_, "dev", "Runs a server to try things out, with a NATS server of its own",
+               "millrace dev examples/", [this]() -> Ended {
+                 dev_.listen = setting(dev_.listen, {"MILLRACE_LISTEN"}, DevOptions().listen);
+                 return static_cast<ExitCode>(hooks_.dev(dev_));
+               });
+      dev_.listen = "";
+      dev.add_option("dir", dev_.folder, "Folder of workflows, loaded again when they change")
+          ->type_name("DIR");
+      dev.add_option("--keep", dev_.keep, "Keep the data in this folder")->type_name("DATA");
+      dev.add_option("--listen", dev_.listen, "Where HTTP is answered (127.0.0.1:8780)")
+          ->type_name("ADDR");
+    }
+    if (hooks_.jq_worker != nullptr) {
+      verb(app_, "jq-worker", "", "", [this] {
+        return Ended(static_cast<ExitCode>(hooks_.jq_worker()));
+      }).group("");
+    }
+  }
+
+  void add_authoring() {
+    if (hooks_.load == nullptr) return;
+    CLI::App& lint = verb(app_, "lint", "Says all that is wrong with definitions, without a server",
+                          "millrace lint order.yaml payment.yaml", [this]() -> Ended {
+                            if (!format_.empty() && format_ != "text" && format_ != "json") {
+                              return wrong_usage("lint -o: there are text and json");
+                            }
+                            return lint_files(console_, hooks_.load, files_, format_ == "json");
+                          });
+    lint.add_option("file", files_, "Definitions in YAML or JSON; - is standard input")
+        ->required()
+        ->type_name("FILE");
+  }
+
+  void add_workflow() {
+    CLI::App& workflow = noun(app_, "workflow", "Definitions that the server runs");
+    CLI::App& apply = asking(workflow, "apply", "Stores definitions, each as a new revision",
+                             "millrace workflow apply order.yaml",
+                             [this](Session& session) { return apply_workflows(session, apply_); });
+    apply.add_option("file", apply_.files, "Definitions in YAML or JSON; - is standard input")
+        ->required()
+        ->type_name("FILE");
+    apply.add_flag("--dry-run", apply_.dry_run, "Check only");
+    asking(workflow, "list", "Lists the workflows", "millrace workflow list -o name",
+           list_workflows);
+    CLI::App& get = asking(workflow, "get", "Shows a workflow and its definition",
+                           "millrace workflow get order",
+                           [this](Session& session) { return get_workflow(session, id_); });
+    add_id(get, "Id of the workflow");
+    CLI::App& remove =
+        asking(workflow, "delete", "Deletes a workflow", "millrace workflow delete order --cancel",
+               [this](Session& session) { return delete_workflow(session, id_, cancel_); });
+    add_id(remove, "Id of the workflow");
+    add_cancel(remove);
+  }
+
+  void add_instance() {
+    CLI::App& instance = noun(app_, "instance", "Runs of workflows");
+    CLI::App& list = asking(instance, "list", "Lists instances, the newest first",
+                            "millrace instance list --status failed --since 2h",
+                            [this](Session& session) { return list_instances(session, list_); });
+    list.add_option("--workflow", list_.workflow, "Only of this workflow")->type_name("ID");
+    list.add_option("--status", list_.status,
+                    "Only pending, running, waiting, paused, complete, failed, cancelled or "
+                    "timedout ones")
+        ->type_name("STATUS");
+    list.add_option("--since", list_.since, "Only those started since: 2h, or a moment")
+        ->type_name("WHEN");
+    add_page(list, list_.page);
+    CLI::App& get = asking(instance, "get", "Shows an instance with its data",
+                           "millrace instance get 0190b5a4-7c1e-7f2a-8000-0123456789ab -o yaml",
+                           [this](Session& session) { return get_instance(session, id_); });
+    add_id(get, "Id of the instance");
+    CLI::App& history = asking(instance, "history", "Shows what happened to an instance",
+                               "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab",
+                               [this](Session& session) { return show_history(session, id_); });
+    add_id(history, "Id of the instance");
+  }
+
+  void add_event() {
+    CLI::App& event = noun(app_, "event", "CloudEvents");
+    CLI::App& send =
+        asking(event, "send", "Publishes a CloudEvent into the namespace",
+               "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "
+               "millrace event send -f event.json",
+               [this](Session& session) { return send_event(session, send_); });
+    send.add_option("--type", send_.type, "Attribute type");
+    send.add_option("--source", send_.source, "Attribute source");
+    send.add_option("--id", send_.id, "Attribute id (default: a fresh UUID)");
+    send.add_option("--subject", send_.subject, "Attribute subject");
+    send.add_option("--data", send_.data, "The data")->type_name("JSON|@FILE|-");
+    send.add_option("--attr", send_.attributes, "Another attribute; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    send.add_option("-f,--file", send_.file,
+                    "Instead of all these: a whole CloudEvent in JSON, or an array of them")
+        ->type_name("FILE|-");
+  }
+
+  void add_lists() {
+    CLI::App& listener = noun(app_, "listener", "Who listens for which events");
+    CLI::App& listeners =
+        asking(listener, "list", "Lists the starts and instances that wait for events",
+               "millrace listener list",
+               [this](Session& session) { return list_listeners(session, list_.page); });
+    add_page(listeners, list_.page);
+    CLI::App& dlq = noun(app_, "dlq", "What could not be used");
+    CLI::App& letters =
+        asking(dlq, "list", "Lists what was set aside, and why", "millrace dlq list",
+               [this](Session& session) { return list_dead_letters(session, list_.page); });
+    add_page(letters, list_.page);
+  }
+
+  void add_namespace() {
+    CLI::App& space = noun(app_, "namespace", "Namespaces: workflows and events kept apart");
+    asking(space, "list", "Lists the namespaces", "millrace namespace list", list_namespaces);
+    CLI::App& create =
+        asking(space, "create", "Creates a namespace", "millrace namespace create shop",
+               [this](Session& session) { return create_namespace(session, id_); });
+    add_id(create, "Name of the namespace");
+    CLI::App& remove = asking(space, "delete", "Deletes a namespace and all that is in it",
+                              "millrace namespace delete shop --cancel", [this](Session& session) {
+                                return delete_namespace(session, id_, cancel_);
+                              });
+    add_id(remove, "Name of the namespace");
+    add_cancel(remove);
+  }
+
+  void add_run() {
+    CLI::App& run = asking(
+        app_, "run", "Starts an instance of a workflow; with --wait shows what it came to",
+        "millrace run order --input '{\"id\":7}' --wait 30s", [this](Session& session) -> Ended {
+          run_.wait = wait_->count() > 0;
+          if (run_.wait_for == "true") run_.wait_for = "";  // CLI11's word for no value
+          // `run --wait order`: what follows --wait is taken for its value.
+          if (run_.workflow.empty() && !Span::parse(run_.wait_for)) {
+            std::swap(run_.workflow, run_.wait_for);
+          }
+          if (run_.workflow.empty()) return wrong_usage("which WORKFLOW?");
+          return run_workflow(session, run_);
+        });
+    run.add_option("workflow", run_.workflow, "Id of the workflow")->type_name("WORKFLOW");
+    run.add_option("--input", run_.input, "The input (default: {})")->type_name("JSON|@FILE|-");
+    wait_ = run.add_option("--wait", run_.wait_for,
+                           "Wait for the end, at most that long; exit 9 if it failed, 8 if it has "
+                           "not ended")
+                ->expected(0, 1)
+                ->type_name("[DURATION]");
+    run.add_option("--id", run_.key, "Idempotency key: the same one never starts a second instance")
+        ->type_name("KEY");
+  }
+
+  void add_id(CLI::App& verb, const std::string& what) {
+    verb.add_option("id", id_, what)->required()->type_name("ID");
+  }
+  void add_cancel(CLI::App& verb) {
+    verb.add_flag("--cancel", cancel_, "Cancel the instances that have not ended");
+  }
+  static void add_page(CLI::App& verb, PageOptions& page) {
+    verb.add_option("--limit", page.limit, "So many at most (50)")->type_name("N");
+    verb.add_option("--cursor", page.cursor, "Go on where a list before ended")->type_name("TEXT");
+  }
+
+  Console& console_;
+  const Hooks& hooks_;
+  CLI::App app_{"Event-driven workflows on NATS.", "millrace"};
+  Do chosen_;
+
+  std::string url_;
+  std::string space_;
+  std::string format_;
+  std::string id_;
+  bool cancel_ = false;
+  std::vector<std::string> files_;
+  ServeOptions serve_;
+  DevOptions dev_;
+  ApplyOptions apply_;
+  InstanceListOptions list_;
+  SendOptions send_;
+  RunOptions run_;
+  CLI::Option* wait_ = nullptr;
+};
+
+}  // namespace
+
+int run_app(std::vector<std::string> arguments, Console& console, const Hooks& hooks) {
+  return App(console, hooks).run(std::move(arguments));
+}
+
+}  // namespace millrace

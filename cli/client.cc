@@ -1,0 +1,127 @@
+#include "cli/client.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "cloudevents/percent.h"
+
+namespace millrace {
+namespace {
+
+constexpr long kConnectTimeoutMs = 5000;
+
+/// What a path's piece and a parameter may not hold as it is.
+constexpr std::string_view kReserved = "/?#[]@!$&'()*+,;=\"<>\\^`{|}";
+
+size_t append(char* bytes, size_t, size_t count, void* text) {
+  static_cast<std::string*>(text)->append(bytes, count);
+  return count;
+}
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, FreeList>;
+
+void add(HeaderList& list, const std::string& line) {
+  list.reset(curl_slist_append(list.release(), line.c_str()));
+}
+
+ExitCode exit_code_of(long status) {
+  switch (status) {
+    case 401:
+    case 403:
+      return ExitCode::kNotAllowed;
+    case 404:
+      return ExitCode::kNotFound;
+    case 409:
+      return ExitCode::kConflict;
+    default:
+      return ExitCode::kFailed;
+  }
+}
+
+Fallible<Reply> read_reply(const std::string& url, long status, const std::string& body) {
+  Result<Json> json = body.empty() ? Result<Json>(Json()) : parse_json(body);
+  if (status < 400) {
+    if (json) return Reply{status, std::move(*json)};
+    return give_up(ExitCode::kFailed, "client.answer",
+                   fmt::format("{} answered what is no JSON; is it a millrace server?", url));
+  }
+  if (!json || !json->is_object() || !json->contains("code")) {
+    return give_up(exit_code_of(status), "client.status",
+                   fmt::format("{} answered HTTP {}", url, status));
+  }
+  return tl::unexpected(Failure{exit_code_of(status),
+                                Error{json->value("code", ""), json->value("detail", "")},
+                                json->value("errors", Json())});
+}
+
+}  // namespace
+
+struct Client::Handle {
+  struct Free {
+    void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
+  };
+  std::unique_ptr<CURL, Free> curl{curl_easy_init()};
+};
+
+Client::Client(std::string base_url)
+    : base_url_(std::move(base_url)), handle_(std::make_unique<Handle>()) {
+  while (base_url_.ends_with('/')) base_url_.pop_back();
+}
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+
+std::string Client::url_path(std::initializer_list<std::string_view> pieces) {
+  std::string path;
+  for (const std::string_view piece : pieces) path += "/" + percent_encode(piece, kReserved);
+  return path;
+}
+
+Fallible<Reply> Client::send(const Call& call) {
+  std::string url = base_url_ + call.path;
+  char separator = '?';
+  for (const auto& [name, value] : call.query) {
+    if (value.empty()) continue;
+    url += fmt::format("{}{}={}", separator, name, percent_encode(value, kReserved));
+    separator = '&';
+  }
+  HeaderList headers;
+  for (const auto& [name, value] : call.headers) add(headers, fmt::format("{}: {}", name, value));
+  add(headers, "Expect:");  // the server says at once if a body is too large
+
+  CURL* curl = handle_->curl.get();
+  curl_easy_reset(curl);
+  std::string body;
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(call.timeout.count()));
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
+  if (call.method == "POST" || call.method == "PUT") {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call.body.c_str());
+    const bool typed = find_header(call.headers, "Content-Type") != nullptr;
+    if (!typed) add(headers, "Content-Type:");
+  }
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+
+  if (const CURLcode code = curl_easy_perform(curl); code != CURLE_OK) {
+    const bool wrong_url = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+    return give_up(wrong_url ? ExitCode::kUsage : ExitCode::kUnreachable, "client.unreachable",
+                   fmt::format("{}: {}{}", base_url_, curl_easy_strerror(code),
+                               code == CURLE_COULDNT_CONNECT
+                                   ? "; is a server running there? (--url, MILLRACE_URL)"
+                                   : ""));
+  }
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  return read_reply(url, status, body);
+}
+
+}  // namespace millrace

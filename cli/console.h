@@ -1,0 +1,63 @@
+// What the command line may know of the world it runs in, so that a test can be that world; and the
+// ways in which a verb can end. One thread.
+#pragma once
+
+#include <functional>
+#include <istream>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include <tl/expected.hpp>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace millrace {
+
+struct Console {
+  std::istream& in;
+  std::ostream& out;  ///< data and nothing else
+  std::ostream& err;
+  bool out_is_terminal = false;
+  std::function<std::optional<std::string>(const std::string& name)> env;
+  std::function<TimePoint()> now;
+};
+
+/// INTERFACES "Exit codes".
+enum class ExitCode {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kNotFound = 3,
+  kNotAllowed = 4,
+  kUnreachable = 5,
+  kConflict = 6,
+  kFindings = 7,
+  kTimedOut = 8,
+  kInstanceFailed = 9,
+};
+
+/// Why a verb did not do what it was asked; printed once, by whoever ran it.
+struct Failure {
+  ExitCode code = ExitCode::kFailed;
+  Error error;
+  Json errors;  ///< a problem's `errors`; null: none
+};
+
+template <class T>
+using Fallible = tl::expected<T, Failure>;
+
+/// How a verb ended.
+using Ended = Fallible<ExitCode>;
+
+inline tl::unexpected<Failure> give_up(ExitCode code, std::string error, std::string message) {
+  return tl::unexpected<Failure>(Failure{code, Error{std::move(error), std::move(message)}, {}});
+}
+
+inline tl::unexpected<Failure> wrong_usage(std::string message) {
+  return give_up(ExitCode::kUsage, "cli.usage", std::move(message));
+}
+
+}  // namespace millrace

@@ -1,0 +1,107 @@
+// `millrace dev`: a server with a broker of its own, for trying things out.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "broker/dev_server.h"
+#include "cli/serve.h"
+#include "cli/server.h"
+#include "cli/signals.h"
+#include "cli/workflow_folder.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kReadyTime = std::chrono::seconds(20);
+
+/// A folder for the run's data: the one to keep, or one that goes with it.
+class DataFolder {
+ public:
+  static Result<std::unique_ptr<DataFolder>> make(const std::optional<std::string>& keep) {
+    if (keep) return std::unique_ptr<DataFolder>(new DataFolder(*keep, false));
+    std::string name = (fs::temp_directory_path() / "millrace-dev-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      return fail("dev.folder",
+                  fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
+    }
+    return std::unique_ptr<DataFolder>(new DataFolder(name, true));
+  }
+  ~DataFolder() {
+    std::error_code ignored;
+    if (throw_away_) fs::remove_all(path_, ignored);
+  }
+  DataFolder(const DataFolder&) = delete;
+  DataFolder& operator=(const DataFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  DataFolder(fs::path path, bool throw_away) : path_(std::move(path)), throw_away_(throw_away) {}
+
+  fs::path path_;
+  bool throw_away_;
+};
+
+/// The broker runs, so its streams are there in a moment; what is typed before would be refused.
+Status wait_until_ready(Service& service) {
+  const auto deadline = std::chrono::steady_clock::now() + kReadyTime;
+  while (true) {
+    Status ready = service.ready();
+    if (ready || std::chrono::steady_clock::now() > deadline) return ready;
+    std::this_thread::sleep_for(Duration(5));
+  }
+}
+
+void say_what_to_type(uint16_t port, const std::string& nats, bool has_workflows) {
+  const std::string base = fmt::format("http://127.0.0.1:{}", port);
+  fmt::print("\nmillrace runs: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
+  if (port != 8780) fmt::print("  export MILLRACE_URL={}\n", base);
+  if (has_workflows) fmt::print("  millrace workflow list\n");
+  fmt::print(
+      "  millrace instance list\n"
+      "  millrace event send --type TYPE --source SOURCE --data '{{}}'\n"
+      "  curl {}/v1/ns/default/instances\n"
+      "  nats --server {} sub 'millrace.events.>'      # any NATS client\n\n"
+      "Ctrl-C stops it.\n\n",
+      base, nats);
+  std::fflush(stdout);
+}
+
+Status run(const DevOptions& options, const EndSignals& signals) {
+  const auto folder = TRY(DataFolder::make(options.keep));
+  const auto broker = TRY(DevServer::start({.folder = folder->path() / "nats"}));
+  const auto server = TRY(Server::start({.data = folder->path() / "millrace",
+                                         .listen = options.listen,
+                                         .nats = {.servers = {broker->url()}}}));
+  TRY(wait_until_ready(server->service()));
+  if (!options.folder) {
+    say_what_to_type(server->port(), broker->url(), false);
+    signals.wait();
+    return {};
+  }
+  if (!fs::is_directory(*options.folder)) {
+    return fail("dev.folder", fmt::format("{} is no folder", *options.folder));
+  }
+  WorkflowFolder workflows(*options.folder, server->service(),
+                           [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  workflows.apply_changes();
+  say_what_to_type(server->port(), broker->url(), true);
+  return workflows.watch(signals.set());
+}
+
+}  // namespace
+
+int run_dev(const DevOptions& options) {
+  const EndSignals signals;
+  log_to_stderr();
+  const Status ended = run(options, signals);
+  return ended ? 0 : fail_to_start(ended.error());
+}
+
+}  // namespace millrace

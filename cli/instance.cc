@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "policies/duration.h"
+
+namespace millrace {
+namespace {
+
+/// A moment as the server takes it; a duration is how long ago.
+Fallible<std::string> moment_of(const std::string& text, TimePoint now) {
+  if (text.empty() || parse_rfc3339(text)) return text;
+  if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
+    return format_rfc3339(now - span->fixed);
+  }
+  return wrong_usage(
+      fmt::format("--since {}: write how long ago (2h) or a moment (2021-09-01T12:00:00Z)", text));
+}
+
+}  // namespace
+
+Ended list_instances(Session& session, const InstanceListOptions& options) {
+  const TimePoint now = session.console.now();
+  const std::string since = TRY(moment_of(options.since, now));
+  const Reply reply = TRY(session.client.send({.path = session.path({"instances"}),
+                                               .query = {{"workflow", options.workflow},
+                                                         {"status", options.status},
+                                                         {"since", since},
+                                                         {"limit", options.page.limit},
+                                                         {"cursor", options.page.cursor}}}));
+  session.output.list(
+      reply.body,
+      {field("INSTANCE", "id"), field("WORKFLOW", "workflow"), field("STATUS", "status"),
+       field("STATE", "state"), age("STARTED", "startedAt", now), age("ENDED", "endedAt", now)},
+      "id");
+  return ExitCode::kOk;
+}
+
+Ended get_instance(Session& session, const std::string& id) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"instances", id})}));
+  session.output.item(reply.body, "id", {"input", "data", "output"});
+  return ExitCode::kOk;
+}
+
+Ended show_history(Session& session, const std::string& id) {
+  const Reply reply =
+      TRY(session.client.send({.path = session.path({"instances", id, "history"})}));
+  session.output.list(reply.body,
+                      {field("TIME", "time"), field("KIND", "kind"), field("STATE", "state"),
+                       field("DETAIL", "detail")},
+                      "kind");
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace

@@ -1,0 +1,36 @@
+#include <cstdlib>
+#include <iostream>
+
+#include <unistd.h>
+
+#include "cli/app.h"
+#include "cli/serve.h"
+#include "cli/server.h"
+#include "expressions/workers/worker.h"
+
+namespace {
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  millrace::Console console{
+      .in = std::cin,
+      .out = std::cout,
+      .err = std::cerr,
+      .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+      .env = environment,
+      .now = [] {
+        return std::chrono::time_point_cast<millrace::Duration>(std::chrono::system_clock::now());
+      }};
+  const millrace::Hooks hooks{
+      .load = millrace::lint_definition,
+      .serve = millrace::run_serve,
+      .dev = millrace::run_dev,
+      .jq_worker = [] { return millrace::run_jq_worker(millrace::kJqWorkerFd); }};
+  return millrace::run_app({argv + 1, argv + argc}, console, hooks);
+}

@@ -1,0 +1,28 @@
+#include "cli/verbs.h"
+
+namespace millrace {
+
+Ended list_namespaces(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = "/v1/ns"}));
+  session.output.list(reply.body, {field("NAMESPACE", "name")}, "name");
+  return ExitCode::kOk;
+}
+
+Ended create_namespace(Session& session, const std::string& name) {
+  const Reply reply =
+      TRY(session.client.send({.method = "PUT", .path = Client::url_path({"v1", "ns", name})}));
+  session.output.item(reply.body, "name");
+  return ExitCode::kOk;
+}
+
+Ended delete_namespace(Session& session, const std::string& name, bool cancel) {
+  const Reply reply = TRY(session.client.send({.method = "DELETE",
+                                               .path = Client::url_path({"v1", "ns", name}),
+                                               .query = {{"cancel", cancel ? "1" : ""}}}));
+  Json shown = reply.body;
+  shown["name"] = name;
+  session.output.item(shown, "name");
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace

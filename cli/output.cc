@@ -1,0 +1,172 @@
+#include "cli/output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// Without what a terminal would obey: that does not come from a server.
+std::string harmless(std::string text, std::string_view kept = "") {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = byte < 0x20 || byte == 0x7f;
+    if (control && kept.find(c) == std::string_view::npos) c = ' ';
+  }
+  return text;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_null()) return "-";
+  const std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
+  return text.empty() ? "-" : harmless(text);
+}
+
+Json member(const Json& item, const std::string& key) {
+  const auto found = item.find(key);
+  return found == item.end() ? Json() : *found;
+}
+
+/// In characters, not bytes.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, size_t to) {
+  return text + std::string(to - std::min(to, width(text)), ' ');
+}
+
+std::string short_span(Duration span) {
+  using std::chrono::duration_cast;
+  const auto seconds = std::max<int64_t>(0, duration_cast<std::chrono::seconds>(span).count());
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < int64_t{120} * 60) return fmt::format("{}m", seconds / 60);
+  if (seconds < int64_t{48} * 3600) return fmt::format("{}h", seconds / 3600);
+  return fmt::format("{}d", seconds / 86400);
+}
+
+}  // namespace
+
+Fallible<Format> parse_format(const std::string& name, bool is_terminal) {
+  if (name.empty()) return is_terminal ? Format::kTable : Format::kJson;
+  if (name == "table") return Format::kTable;
+  if (name == "json") return Format::kJson;
+  if (name == "jsonl") return Format::kJsonl;
+  if (name == "yaml") return Format::kYaml;
+  if (name == "name") return Format::kName;
+  return wrong_usage(fmt::format("-o {}: there are table, json, jsonl, yaml and name", name));
+}
+
+Column field(std::string title, std::string key) {
+  return {std::move(title),
+          [key = std::move(key)](const Json& item) { return text_of(member(item, key)); }};
+}
+
+Column age(std::string title, std::string key, TimePoint now) {
+  return {std::move(title), [key = std::move(key), now](const Json& item) {
+            const Json text = member(item, key);
+            const Result<TimePoint> time = parse_rfc3339(text_of(text));
+            return time ? short_span(now - *time) : text_of(text);
+          }};
+}
+
+Output::Output(Console& console, Format format)
+    : console_(console),
+      format_(format),
+      colour_(console.out_is_terminal && console.env("NO_COLOR").value_or("").empty()) {}
+
+/// Statuses are what the eye looks for.
+std::string Output::coloured(const std::string& cell, const std::string& text) const {
+  if (!colour_) return text;
+  const bool good = cell == "complete";
+  const bool bad = cell == "failed" || cell == "timedout" || cell == "cancelled";
+  if (!good && !bad) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", good ? 32 : 31, text);
+}
+
+void Output::list(const Json& answer, const std::vector<Column>& columns,
+                  const std::string& name_key) {
+  const Json items = member(answer, "items");
+  switch (format_) {
+    case Format::kJsonl:
+      for (const Json& item : items) console_.out << dump_json(item) << "\n";
+      return;
+    case Format::kName:
+      for (const Json& item : items) console_.out << text_of(member(item, name_key)) << "\n";
+      return;
+    case Format::kJson:
+    case Format::kYaml:
+      return value(answer);
+    case Format::kTable:
+      break;
+  }
+  std::vector<std::vector<std::string>> rows(1);
+  for (const Column& column : columns) rows[0].push_back(column.title);
+  for (const Json& item : items) {
+    auto& row = rows.emplace_back();
+    for (const Column& column : columns) row.push_back(column.cell(item));
+  }
+  std::vector<size_t> widths(columns.size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool last = i + 1 == row.size();
+      console_.out << coloured(row[i], last ? row[i] : padded(row[i], widths[i] + 2));
+    }
+    console_.out << "\n";
+  }
+  if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
+    console_.err << "there are more: --cursor " << next.get<std::string>() << "\n";
+  }
+}
+
+void Output::item(const Json& item, const std::string& name_key,
+                  const std::vector<std::string>& last) {
+  if (format_ == Format::kName) {
+    console_.out << text_of(member(item, name_key)) << "\n";
+    return;
+  }
+  if (format_ != Format::kTable || !item.is_object()) return value(item);
+  std::vector<std::pair<std::string, std::string>> lines;
+  size_t widest = 0;
+  for (const auto& [key, member_value] : item.items()) {
+    const bool is_last = std::find(last.begin(), last.end(), key) != last.end();
+    if (is_last || member_value.is_null()) continue;
+    lines.emplace_back(key, text_of(member_value));
+    widest = std::max(widest, width(key));
+  }
+  for (const auto& [key, text] : lines) {
+    console_.out << padded(key, widest + 2) << coloured(text, text) << "\n";
+  }
+  for (const std::string& key : last) {
+    const Json member_value = member(item, key);
+    if (member_value.is_null()) continue;
+    const std::string text = member_value.is_string()
+                                 ? harmless(member_value.get<std::string>(), "\n\t")
+                                 : member_value.dump(2);
+    console_.out << "\n" << key << ":\n" << text << (text.ends_with('\n') ? "" : "\n");
+  }
+}
+
+void Output::value(const Json& value) {
+  switch (format_) {
+    case Format::kTable:
+    case Format::kJson:
+    case Format::kName:
+      console_.out << value.dump(2) << "\n";
+      return;
+    case Format::kJsonl:
+      console_.out << dump_json(value) << "\n";
+      return;
+    case Format::kYaml:
+      console_.out << to_yaml(value);
+      return;
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,79 @@
+// `run`: starts an instance and, if asked, waits for its end. Waiting is asking again under the
+// same idempotency key, a minute at a time, so that no connection has to live longer than that.
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "policies/duration.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kOneWait = std::chrono::minutes(1);
+constexpr Duration kPatience = std::chrono::seconds(30);  // beyond the wait itself
+
+/// nullopt: as long as it takes.
+Fallible<std::optional<Duration>> longest_wait(const RunOptions& options) {
+  if (options.wait_for.empty()) return std::nullopt;
+  const Result<Span> span = Span::parse(options.wait_for);
+  if (!span) return wrong_usage("--wait: " + span.error().message);
+  if (span->months != 0) return wrong_usage("--wait: give it in days or less");
+  return span->fixed;
+}
+
+Ended show_end(Session& session, const Json& instance) {
+  const std::string status = instance.value("status", "");
+  if (status == "complete") {
+    if (session.output.format() == Format::kName) {
+      session.output.item(instance, "id");
+    } else {
+      session.output.value(instance.value("output", Json()));
+    }
+    return ExitCode::kOk;
+  }
+  const Json error = instance.value("error", Json());
+  std::string why;
+  if (error.is_object()) {
+    why = fmt::format(": {}: {}", error.value("code", ""), error.value("msg", ""));
+  }
+  return give_up(ExitCode::kInstanceFailed, "instance." + status,
+                 fmt::format("instance {} ended {}{}", instance.value("id", ""), status, why));
+}
+
+}  // namespace
+
+Ended run_workflow(Session& session, const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const std::optional<Duration> longest = TRY(longest_wait(options));
+  Call call{.method = "POST", .path = session.path({"workflows", options.workflow, "start"})};
+  if (options.input) call.body = TRY(read_value(session.console, *options.input));
+  if (!options.wait) {
+    if (!options.key.empty()) call.headers = {{"Idempotency-Key", options.key}};
+    const Reply reply = TRY(session.client.send(call));
+    session.output.item(reply.body, "id");
+    return ExitCode::kOk;
+  }
+  call.headers = {
+      {"Idempotency-Key", options.key.empty() ? fresh_id(session.console) : options.key}};
+  const Clock::time_point begun = Clock::now();
+  while (true) {
+    Duration wait = kOneWait;
+    if (longest) {
+      const auto passed = std::chrono::duration_cast<Duration>(Clock::now() - begun);
+      wait = std::clamp(*longest - passed, Duration(0), kOneWait);
+    }
+    call.query = {{"wait", std::to_string(wait.count())}};
+    call.timeout = wait + kPatience;
+    const Reply reply = TRY(session.client.send(call));
+    if (reply.status == 200) return show_end(session, reply.body);
+    if (longest && Clock::now() - begun >= *longest) {
+      return give_up(ExitCode::kTimedOut, "wait.timeout",
+                     fmt::format("instance {} has not ended within {}; it goes on",
+                                 reply.body.value("id", ""), options.wait_for));
+    }
+  }
+}
+
+}  // namespace millrace

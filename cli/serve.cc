@@ -1,0 +1,52 @@
+#include "cli/serve.h"
+
+#include <cstdio>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/server.h"
+#include "cli/signals.h"
+
+namespace millrace {
+namespace {
+
+std::vector<std::string> split_urls(const std::string& urls) {
+  std::vector<std::string> list;
+  std::istringstream stream(urls);
+  for (std::string url; std::getline(stream, url, ',');) {
+    if (!url.empty()) list.push_back(url);
+  }
+  return list;
+}
+
+}  // namespace
+
+void log_to_stderr() {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("millrace"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+}
+
+int fail_to_start(const Error& error) {
+  fmt::print(stderr, "millrace: {} [{}]\n", error.message, error.code);
+  return 1;
+}
+
+int run_serve(const ServeOptions& options) {
+  const EndSignals signals;
+  log_to_stderr();
+  auto server = Server::start({.data = options.data,
+                               .listen = options.listen,
+                               .nats = {.servers = split_urls(options.nats)}});
+  if (!server) return fail_to_start(server.error());
+  spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
+               (*server)->port(), options.data, options.nats);
+  signals.wait();
+  spdlog::info("stopping");
+  server->reset();
+  return 0;
+}
+
+}  // namespace millrace

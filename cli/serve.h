@@ -1,0 +1,41 @@
+// What `millrace serve` and `millrace dev` are told on the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace {
+
+struct ServeOptions {
+  std::string data;                            ///< folder of the store
+  std::string listen = "127.0.0.1:8780";       ///< of the gateway
+  std::string nats = "nats://127.0.0.1:4222";  ///< one URL, or several with commas between
+};
+
+struct DevOptions {
+  std::optional<std::string> folder;  ///< whose workflows are loaded, and again on change
+  std::optional<std::string> keep;    ///< folder for data that outlives the run
+  std::string listen = "127.0.0.1:8780";
+};
+
+/// Log lines go to standard error.
+void log_to_stderr();
+
+/// Says why a server did not start; the exit code.
+int fail_to_start(const Error& error);
+
+/// Log lines go to standard error.
+void log_to_stderr();
+
+/// Says why a server did not start; the exit code.
+int fail_to_start(const Error& error);
+
+/// Runs the server until SIGTERM or SIGINT; the exit code.
+int run_serve(const ServeOptions& options);
+
+/// The same with a private nats-server and, unless kept, throw-away data.
+int run_dev(const DevOptions& options);
+
+}  // namespace millrace

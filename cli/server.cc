@@ -1,0 +1,187 @@
+#include "cli/server.h"
+
+#include <atomic>
+
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+
+#include "broker/dead_letters.h"
+#include "broker/event_stream.h"
+#include "broker/publisher.h"
+#include "expressions/workers/pool.h"
+#include "gateway/server.h"
+#include "model/document.h"
+#include "orchestrator/definition/loader.h"
+#include "orchestrator/runtime/local_service.h"
+#include "orchestrator/runtime/processor.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kDrainTime{2000};
+
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  }
+};
+
+/// Ids in the order of their making, within a millisecond too, so that lists and the order in which
+/// one event wakes its instances are that of their starts. Engine thread only.
+class InstanceIds {
+ public:
+  InstanceId operator()(TimePoint now) {
+    if (now > last_) {
+      last_ = now;
+      randombytes_buf(randomness_.data(), randomness_.size());
+    } else {
+      for (auto byte = randomness_.rbegin(); byte != randomness_.rend() && ++*byte == 0; ++byte) {
+      }
+    }
+    return make_instance_id(last_, randomness_);
+  }
+
+ private:
+  TimePoint last_;
+  std::array<uint8_t, 10> randomness_{};
+};
+
+JqPool::Settings worker_settings(size_t workers) {
+  return {.command = {"/proc/self/exe", "jq-worker"}, .workers = workers};
+}
+
+/// The loader for texts that were checked when they were stored.
+Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
+  Loaded loaded = load_workflow(text, nullptr);
+  if (loaded.workflow) return std::move(loaded.workflow);
+  return fail("definition.findings", render_text(loaded.findings, "stored"));
+}
+
+Json describe(const ServerSettings& settings) {
+  return {{"version", MILLRACE_VERSION},
+          {"data", settings.data.string()},
+          {"nats", settings.nats.servers},
+          {"streams", {{"events", kEventsStream}, {"deadLetters", kDeadLettersStream}}},
+          {"limits",
+           {{"eventBytes", kMaxEventBytes},
+            {"batchEvents", kMaxBatchEvents},
+            {"definitionBytes", kMaxDocumentSize},
+            {"jsonDepth", kMaxJsonDepth}}}};
+}
+
+}  // namespace
+
+/// All rooms, in the order in which they need each other.
+class Server::Parts {
+ public:
+  Parts(ServerSettings settings, std::unique_ptr<Environment> environment,
+        std::unique_ptr<Connection> connection, std::unique_ptr<JqPool> pool)
+      : settings_(std::move(settings)),
+        environment_(std::move(environment)),
+        connection_(std::move(connection)),
+        publisher_(std::make_unique<JetStreamPublisher>(*connection_)),
+        events_(std::make_unique<JetStreamEvents>(*connection_)),
+        pool_(std::move(pool)),
+        queries_(load_stored),
+        processor_({.environment = *environment_,
+                    .clock = clock_,
+                    .publisher = *publisher_,
+                    .evaluate = evaluator(),
+                    .loader = load_stored,
+                    .make_id = InstanceIds(),
+                    .queries = queries_,
+                    .metrics = metrics_},
+                   {}),
+        service_(
+            {.environment = *environment_,
+             .processor = processor_,
+             .queries = queries_,
+             .publisher = *publisher_,
+             .metrics = metrics_,
+             .check_programs =
+                 [this](std::span<const std::string> programs) { return pool_->check(programs); },
+             .dead_letters =
+                 [this](std::string_view space, size_t limit, std::string_view cursor) {
+                   return list_dead_letters(*connection_, space, limit, cursor);
+                 },
+             .info = describe(settings_)}) {}
+
+  ~Parts() {
+    if (gateway_) gateway_->stop();
+    processor_.refuse_deliveries();
+    events_->stop();
+    if (!processor_.wait_until_quiet(kDrainTime)) {
+      spdlog::warn("some messages are still to be sent; they go out after the next start");
+    }
+    processor_.stop();
+    pool_.reset();       // no result comes any more,
+    publisher_.reset();  // nor an acknowledgement
+  }
+
+  Status start() {
+    TRY(processor_.load());
+    processor_.start();
+    events_->start(processor_.cursor(), processor_);
+    gateway_ = TRY(HttpServer::start({.listen = settings_.listen}, service_));
+    return {};
+  }
+
+  uint16_t port() const { return gateway_->port(); }
+  Service& service() { return service_; }
+
+ private:
+  Evaluator evaluator() {
+    return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+      pool_->submit(++last_ticket_, evaluation,
+                    [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
+                      done(std::move(results));
+                    });
+    };
+  }
+
+  ServerSettings settings_;
+  SystemClock clock_;
+  Metrics metrics_;
+  std::unique_ptr<Environment> environment_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<JetStreamPublisher> publisher_;
+  std::unique_ptr<JetStreamEvents> events_;
+  std::unique_ptr<JqPool> pool_;
+  std::atomic<uint64_t> last_ticket_ = 0;
+  Queries queries_;
+  Processor processor_;
+  LocalService service_;
+  std::unique_ptr<HttpServer> gateway_;
+};
+
+Result<std::unique_ptr<Server>> Server::start(ServerSettings settings) {
+  auto environment = TRY(Environment::open(settings.data));
+  auto pool = TRY(JqPool::start(worker_settings(2)));
+  auto connection = TRY(Connection::open(settings.nats));
+  auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),
+                                       std::move(connection), std::move(pool));
+  TRY(parts->start());
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() = default;
+
+uint16_t Server::port() const { return parts_->port(); }
+Service& Server::service() { return parts_->service(); }
+
+LoadedDefinition lint_definition(std::string_view text) {
+  static const Result<std::unique_ptr<JqPool>> pool = JqPool::start(worker_settings(1));
+  const auto check = [](std::span<const std::string> programs) {
+    if (!pool) {
+      return std::vector<std::optional<Error>>(programs.size(), pool.error());
+    }
+    return (*pool)->check(programs);
+  };
+  Loaded loaded = load_workflow(text, check);
+  if (loaded.workflow) return std::move(loaded.workflow);
+  return std::move(loaded.findings);
+}
+
+}  // namespace millrace

@@ -1,0 +1,47 @@
+// Server: a whole millrace in this process, every room wired to the others. The only place where
+// broker, workers, gateway and processor meet.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "broker/connection.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+struct ServerSettings {
+  std::filesystem::path data;  ///< folder of the store
+  std::string listen;          ///< of the gateway, host:port
+  ConnectionSettings nats;
+};
+
+class Server {
+ public:
+  /// Runs when it returns; NATS may come later, until then `/readyz` says no. Errors: those of the
+  /// store, the gateway and the settings.
+  static Result<std::unique_ptr<Server>> start(ServerSettings settings);
+
+  /// Stops in order: no more requests, no more events, what is committed goes out as far as it
+  /// does within two seconds (the rest is sent after the next start).
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  uint16_t port() const;
+  Service& service();
+
+ private:
+  class Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Loads a definition as the server would, its jq checked by a worker of its own: for `lint`.
+LoadedDefinition lint_definition(std::string_view text);
+
+}  // namespace millrace

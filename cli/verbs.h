@@ -1,0 +1,105 @@
+// The verbs of the command line: what each is told, and the function that does it (one file per
+// noun). Each shows its data with `session.output` and returns how it ended.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/console.h"
+#include "cli/output.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+struct Session {
+  Console& console;
+  Client client;
+  std::string space;
+  Output output;
+
+  /// `/v1/ns/NAMESPACE` and the pieces behind it.
+  std::string path(std::initializer_list<std::string_view> pieces) const {
+    return Client::url_path({"v1", "ns", space}) + Client::url_path(pieces);
+  }
+};
+
+struct PageOptions {
+  std::string limit;
+  std::string cursor;
+};
+
+// workflow.cc
+struct ApplyOptions {
+  std::vector<std::string> files;  ///< `-`: standard input
+  bool dry_run = false;
+};
+Ended apply_workflows(Session& session, const ApplyOptions& options);
+Ended list_workflows(Session& session);
+Ended get_workflow(Session& session, const std::string& id);
+Ended delete_workflow(Session& session, const std::string& id, bool cancel);
+
+// instance.cc
+struct InstanceListOptions {
+  std::string workflow;
+  std::string status;
+  std::string since;  ///< RFC 3339, or how long ago: `2h`
+  PageOptions page;
+};
+Ended list_instances(Session& session, const InstanceListOptions& options);
+Ended get_instance(Session& session, const std::string& id);
+Ended show_history(Session& session, const std::string& id);
+
+// event.cc
+struct SendOptions {
+  std::string file;  ///< a whole CloudEvent or a batch, or `-`; else the attributes below
+  std::string type;
+  std::string source;
+  std::string id;
+  std::string subject;
+  std::optional<std::string> data;
+  std::vector<std::string> attributes;  ///< `name=value`
+};
+Ended send_event(Session& session, const SendOptions& options);
+
+// listener.cc, dlq.cc
+Ended list_listeners(Session& session, const PageOptions& page);
+Ended list_dead_letters(Session& session, const PageOptions& page);
+
+// namespace.cc
+Ended list_namespaces(Session& session);
+Ended create_namespace(Session& session, const std::string& name);
+Ended delete_namespace(Session& session, const std::string& name, bool cancel);
+
+// run.cc
+struct RunOptions {
+  std::string workflow;
+  std::optional<std::string> input;
+  bool wait = false;
+  std::string wait_for;  ///< a duration; empty: as long as it takes
+  std::string key;
+};
+Ended run_workflow(Session& session, const RunOptions& options);
+
+// lint.cc
+using LoadDefinition = LoadedDefinition (*)(std::string_view text);
+Ended lint_files(Console& console, LoadDefinition load, const std::vector<std::string>& files,
+                 bool as_json);
+
+// source.cc
+
+/// The bytes of a file, or of standard input for `-`.
+Fallible<std::string> read_file(Console& console, const std::string& name);
+
+/// What `JSON|@file|-` stands for. A literal must be JSON; the bytes of files are not looked at.
+Fallible<std::string> read_value(Console& console, const std::string& value);
+
+/// A new random id for an event or an idempotency key: a UUID.
+std::string fresh_id(Console& console);
+
+/// The findings in `errors` as lines for people: `file:2:7: error: path: message [code]`.
+std::string render_findings(const Json& errors, std::string_view file);
+
+}  // namespace millrace

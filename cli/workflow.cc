@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "model/document.h"
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+/// The id of the definition, if so much of it can be read.
+std::optional<std::string> id_of(std::string_view text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  const Member* id = document ? document->find("id") : nullptr;
+  if (id == nullptr || id->value.kind != Node::Kind::kString || id->value.text.empty()) {
+    return std::nullopt;
+  }
+  return id->value.text;
+}
+
+Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_run) {
+  const std::optional<std::string> id = id_of(text);
+  if (!id) {
+    // The server's loader says all that is wrong, the missing id among it.
+    Fallible<Reply> lint =
+        session.client.send({.method = "POST", .path = "/v1/lint", .body = text});
+    if (!lint) return lint;
+    return give_up(ExitCode::kFindings, "definition.id", "the definition has no id");
+  }
+  return session.client.send({.method = "PUT",
+                              .path = session.path({"workflows", *id}),
+                              .query = {{"dry_run", dry_run ? "1" : ""}},
+                              .body = text});
+}
+
+}  // namespace
+
+Ended apply_workflows(Session& session, const ApplyOptions& options) {
+  Json applied = Json::array();
+  ExitCode code = ExitCode::kOk;
+  for (const std::string& file : options.files) {
+    const std::string text = TRY(read_file(session.console, file));
+    Fallible<Reply> reply = apply_file(session, text, options.dry_run);
+    if (reply) {
+      applied.push_back(std::move(reply->body));
+    } else if (!reply.error().errors.is_null()) {
+      session.console.err << render_findings(reply.error().errors, file);
+      code = ExitCode::kFindings;
+    } else {
+      reply.error().error.message.insert(0, file + ": ");
+      return tl::unexpected(std::move(reply.error()));
+    }
+  }
+  const Column outcome = {"OUTCOME", [&](const Json& item) -> std::string {
+                            const bool changed = item.value("changed", false);
+                            if (options.dry_run) return changed ? "would change" : "unchanged";
+                            if (!changed) return "unchanged";
+                            return item.value("revision", 0) == 1 ? "created" : "changed";
+                          }};
+  if (!applied.empty()) {
+    session.output.list({{"items", applied}},
+                        {field("WORKFLOW", "id"), field("REVISION", "revision"), outcome}, "id");
+  }
+  return code;
+}
+
+Ended list_workflows(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"workflows"})}));
+  session.output.list(reply.body,
+                      {field("WORKFLOW", "id"), field("REVISION", "revision"),
+                       field("START", "start"), age("AGE", "createdAt", session.console.now())},
+                      "id");
+  return ExitCode::kOk;
+}
+
+Ended get_workflow(Session& session, const std::string& id) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"workflows", id})}));
+  session.output.item(reply.body, "id", {"definition"});
+  return ExitCode::kOk;
+}
+
+Ended delete_workflow(Session& session, const std::string& id, bool cancel) {
+  const Reply reply = TRY(session.client.send({.method = "DELETE",
+                                               .path = session.path({"workflows", id}),
+                                               .query = {{"cancel", cancel ? "1" : ""}}}));
+  Json shown = reply.body;
+  shown["id"] = id;
+  session.output.item(shown, "id");
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace

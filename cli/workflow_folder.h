@@ -1,0 +1,42 @@
+// WorkflowFolder: the definitions below a folder, applied to a Service, and again when they change:
+// what `millrace dev DIR` does with its DIR. One thread.
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+class WorkflowFolder {
+ public:
+  /// Hears what happened, line by line.
+  using Tell = std::function<void(const std::string& line)>;
+
+  WorkflowFolder(std::filesystem::path folder, Service& service, Tell tell)
+      : folder_(std::move(folder)), service_(service), tell_(std::move(tell)) {}
+
+  /// Applies every `*.yaml`, `*.yml` and `*.json` below the folder that has states and has changed
+  /// since it was looked at last. Findings are told; they stop nothing.
+  void apply_changes();
+
+  /// Calls apply_changes whenever something below the folder changes, until one of `signals` (which
+  /// are blocked) comes. Error `dev.watch`.
+  Status watch(const sigset_t& signals);
+
+ private:
+  void apply(const std::filesystem::path& file, const std::string& text);
+
+  std::filesystem::path folder_;
+  Service& service_;
+  Tell tell_;
+  std::map<std::filesystem::path, std::string> seen_;  ///< the text that was applied last
+};
+
+}  // namespace millrace

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "cli/output.h"
+
+namespace millrace {
+namespace {
+
+/// What some reader of YAML takes for another thing than a text, in lower case.
+constexpr std::array<std::string_view, 11> kWords = {"null", "true", "false", "yes", "no", "on",
+                                                     "off",  "y",    "n",     "nan", "inf"};
+
+/// Whether the text can stand without quotes; rather too seldom.
+bool is_plain(const std::string& text) {
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return false;
+  const bool letters = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  });
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return letters && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
+}
+
+/// Whether the text reads better as a block: several lines, and nothing that a block cannot hold.
+bool is_block(const std::string& text) {
+  const auto plain = [](unsigned char c) { return c == '\n' || (c >= 0x20 && c != 0x7f); };
+  return text.size() > 1 && text.ends_with('\n') && !text.ends_with("\n\n") && text[0] != ' ' &&
+         text[0] != '\n' && std::all_of(text.begin(), text.end(), plain);
+}
+
+std::string scalar(const Json& value) {
+  if (value.is_string() && is_plain(value.get_ref<const std::string&>())) return value;
+  return dump_json(value);  // what JSON is, YAML is
+}
+
+void write(std::string& out, const Json& value, size_t indent);
+
+/// What stands behind `key:` or `-`.
+void write_nested(std::string& out, const Json& value, size_t indent, bool in_list) {
+  const bool nested = value.is_structured() && !value.empty();
+  if (value.is_string() && is_block(value.get_ref<const std::string&>())) {
+    out += " |\n";
+    std::string_view rest = value.get_ref<const std::string&>();
+    while (!rest.empty()) {
+      const size_t end = rest.find('\n');
+      if (end > 0) out += std::string(indent, ' ');
+      out += std::string(rest.substr(0, end)) + "\n";
+      rest.remove_prefix(end + 1);
+    }
+  } else if (!nested) {
+    out += " " + scalar(value) + "\n";
+  } else if (in_list) {
+    std::string inner;
+    write(inner, value, indent);
+    out += " " + inner.substr(indent);
+  } else {
+    out += "\n";
+    write(out, value, indent);
+  }
+}
+
+void write(std::string& out, const Json& value, size_t indent) {
+  const std::string margin(indent, ' ');
+  if (value.is_object() && !value.empty()) {
+    for (const auto& [key, member] : value.items()) {
+      out += margin + scalar(key) + ":";
+      write_nested(out, member, indent + 2, false);
+    }
+  } else if (value.is_array() && !value.empty()) {
+    for (const Json& item : value) {
+      out += margin + "-";
+      write_nested(out, item, indent + 2, true);
+    }
+  } else {
+    out += margin + scalar(value) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string to_yaml(const Json& value) {
+  std::string out;
+  write(out, value, 0);
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,75 @@
+#include "gateway/admission.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+/// `example.org` of `example.org:80`, `[::1]` of `[::1]:80`.
+std::string_view without_port(std::string_view authority) {
+  if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
+  return authority.substr(0, authority.find(':'));
+}
+
+/// Four decimal bytes and nothing else: `127.evil.example` is a name.
+bool is_loopback_ipv4(std::string_view host) {
+  const char* at = host.data();
+  const char* const end = at + host.size();
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0 && (at == end || *at++ != '.')) return false;
+    unsigned byte = 0;
+    const auto [next, error] = std::from_chars(at, end, byte);
+    if (error != std::errc() || byte > 255 || (i == 0 && byte != 127)) return false;
+    at = next;
+  }
+  return at == end;
+}
+
+}  // namespace
+
+bool is_loopback_host(std::string_view host) {
+  const std::string name = to_lower(host);
+  return name == "localhost" || name.ends_with(".localhost") || name == "[::1]" ||
+         is_loopback_ipv4(name);
+}
+
+Status admit(const Headers& headers, const std::vector<std::string>& hosts) {
+  const auto is_host = [](const auto& header) { return same_header(header.first, "Host"); };
+  if (std::count_if(headers.begin(), headers.end(), is_host) > 1) {
+    return fail("request.malformed", "there is more than one Host header");
+  }
+  const std::string* host = find_header(headers, "Host");
+  if (host != nullptr) {
+    const std::string_view name = without_port(*host);
+    const bool listed = std::any_of(hosts.begin(), hosts.end(), [&](const std::string& known) {
+      return same_header(known, name);
+    });
+    if (!listed && !is_loopback_host(name)) {
+      return fail("request.host",
+                  fmt::format("this server does not answer for the host {}", in_quotes(name)));
+    }
+  }
+  if (const std::string* origin = find_header(headers, "Origin")) {
+    const size_t scheme = origin->find("://");
+    const std::string_view authority = scheme == std::string::npos
+                                           ? std::string_view()
+                                           : std::string_view(*origin).substr(scheme + 3);
+    if (host == nullptr || !same_header(authority, *host)) {
+      return fail("request.origin",
+                  fmt::format("a page of {} may not call this server", in_quotes(*origin)));
+    }
+  }
+  const std::string* encoding = find_header(headers, "Content-Encoding");
+  if (encoding != nullptr && !same_header(*encoding, "identity")) {
+    return fail("request.content_encoding",
+                fmt::format("a body in {} is not read; send it as it is", in_quotes(*encoding)));
+  }
+  return {};
+}
+
+}  // namespace millrace

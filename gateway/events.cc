@@ -1,0 +1,66 @@
+// POST and OPTIONS /v1/ns/{ns}/events: CloudEvents in, and the webhook handshake (CloudEvents "HTTP
+// 1.1 Web Hooks for Event Delivery" 1.0.2, section 4).
+#include <utility>
+#include <vector>
+
+#include "cloudevents/http_binding.h"
+#include "gateway/parameters.h"
+#include "gateway/problem.h"
+#include "gateway/routes.h"
+
+namespace millrace {
+namespace {
+
+void answer_accepted(Exchange& exchange, const Accepted& accepted) {
+  exchange.answer(
+      json_response(202, {{"accepted", accepted.accepted}, {"duplicates", accepted.duplicates}}));
+}
+
+Status take_events(Service& service, const EventLimits& limits,
+                   const std::shared_ptr<Exchange>& exchange) {
+  const Request& request = exchange->request();
+  std::string space = TRY(namespace_of(request));
+  std::vector<Event> events = TRY(decode_http(request.headers, request.body, limits));
+  if (events.empty()) {
+    answer_accepted(*exchange, Accepted{});
+    return {};
+  }
+  service.publish_events(std::move(space), std::move(events),
+                         exchange->back<Result<Accepted>>([exchange](Result<Accepted> accepted) {
+                           if (!accepted) return exchange->answer(problem(accepted.error()));
+                           answer_accepted(*exchange, *accepted);
+                         }));
+  return {};
+}
+
+/// Who may send is not for a header to say, so any origin that asks is let in; there is no rate to
+/// keep to, being too fast is answered with 503 and Retry-After.
+Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
+  const Request& request = exchange->request();
+  TRY(namespace_of(request));
+  Response response{200, {{"Allow", "POST, OPTIONS"}}, ""};
+  if (const std::string* origin = find_header(request.headers, "WebHook-Request-Origin")) {
+    response.headers.emplace_back("WebHook-Allowed-Origin", *origin);
+    response.headers.emplace_back("WebHook-Allowed-Rate", "*");
+  }
+  exchange->answer(std::move(response));
+  return {};
+}
+
+}  // namespace
+
+void add_event_routes(Router& router, Service& service, const RequestLimits& limits) {
+  router.add(
+      {.method = "POST",
+       .path = "/v1/ns/{ns}/events",
+       .max_body = limits.batch_bytes,
+       .handler = [&service, events = limits.events](const std::shared_ptr<Exchange>& exchange) {
+         return take_events(service, events, exchange);
+       }});
+  router.add({.method = "OPTIONS",
+              .path = "/v1/ns/{ns}/events",
+              .lane = Lane::kInPlace,
+              .handler = shake_hands});
+}
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+#include "gateway/exchange.h"
+
+#include <exception>
+
+#include "gateway/problem.h"
+
+namespace millrace {
+
+Response json_response(unsigned status, const Json& body) {
+  return {status,
+          {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+          body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+void Exchange::answer(Response response) {
+  if (answered_.exchange(true)) return;
+  auto held = std::make_shared<Response>(std::move(response));
+  transport_.post([self = shared_from_this(), held] { self->transport_.send(std::move(*held)); });
+}
+
+void Exchange::reply(const Result<Json>& result, unsigned status) {
+  answer(result ? json_response(status, *result) : problem(result.error()));
+}
+
+void Exchange::expect_long_wait() {
+  transport_.post([self = shared_from_this()] { self->transport_.watch(); });
+}
+
+void Exchange::guard(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& exception) {
+    answer(problem(Error{"internal", exception.what()}));
+  }
+}
+
+}  // namespace millrace

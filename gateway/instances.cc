@@ -1,0 +1,60 @@
+// GET /v1/ns/{ns}/instances and below.
+#include <fmt/format.h>
+
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+Result<InstanceFilter> filter_of(const Request& request) {
+  InstanceFilter filter;
+  filter.workflow = text_parameter(request, "workflow");
+  filter.limit = TRY(limit_parameter(request));
+  filter.cursor = text_parameter(request, "cursor");
+  if (const std::string status = text_parameter(request, "status"); !status.empty()) {
+    filter.status = parse_status(status);
+    if (!filter.status) {
+      return fail("request.parameter",
+                  fmt::format("status: {} is none of pending, running, waiting, paused, complete, "
+                              "failed, cancelled, timedout",
+                              in_quotes(status)));
+    }
+  }
+  if (const std::string since = text_parameter(request, "since"); !since.empty()) {
+    Result<TimePoint> time = parse_rfc3339(since);
+    if (!time) return fail_in("since", std::move(time.error()));
+    filter.since = *time;
+  }
+  return filter;
+}
+
+}  // namespace
+
+void add_instance_routes(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances",
+              .query = {"workflow", "status", "since", "limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const InstanceFilter filter = TRY(filter_of(request));
+                return service.instances(space, filter);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const InstanceId id = TRY(instance_of(request));
+                return service.instance(space, id);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}/history",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const InstanceId id = TRY(instance_of(request));
+                return service.history(space, id);
+              })});
+}
+
+}  // namespace millrace

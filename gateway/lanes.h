@@ -1,0 +1,41 @@
+// Threads of the gateway beside its own one, for what may take a while, each with a bounded queue.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+namespace millrace {
+
+class WorkerLane {
+ public:
+  WorkerLane(size_t threads, size_t most_waiting) : pool_(threads), most_(threads + most_waiting) {}
+
+  /// False, and nothing is done, when too much is waiting. Any thread.
+  bool run(std::function<void()> work) {
+    if (waiting_.fetch_add(1) >= most_) {
+      waiting_.fetch_sub(1);
+      return false;
+    }
+    boost::asio::post(pool_, [this, work = std::move(work)] {
+      work();
+      waiting_.fetch_sub(1);
+    });
+    return true;
+  }
+
+  /// Ends when what runs has ended; what waits is dropped.
+  void stop() {
+    pool_.stop();
+    pool_.join();
+  }
+
+ private:
+  boost::asio::thread_pool pool_;
+  std::atomic<size_t> waiting_ = 0;
+  const size_t most_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// GET /v1/ns; PUT and DELETE /v1/ns/{ns}.
+#include <utility>
+
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+
+namespace millrace {
+namespace {
+
+Status create(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  std::string name = TRY(namespace_of(exchange->request()));
+  service.command(CreateNamespace{std::move(name)},
+                  exchange->back<Result<Json>>([exchange](const Result<Json>& answer) {
+                    const bool created = answer && answer->value("created", false);
+                    exchange->reply(answer, created ? 201 : 200);
+                  }));
+  return {};
+}
+
+Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  DeleteNamespace command;
+  command.name = TRY(namespace_of(exchange->request()));
+  command.cancel = TRY(flag_parameter(exchange->request(), "cancel"));
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+}  // namespace
+
+void add_namespace_routes(Router& router, Service& service) {
+  router.add({.method = "GET", .path = "/v1/ns", .handler = reading([&service](const Request&) {
+                                                   return service.namespaces();
+                                                 })});
+  router.add({.method = "PUT", .path = "/v1/ns/{ns}", .handler = [&service](const auto& exchange) {
+                return create(service, exchange);
+              }});
+  router.add({.method = "DELETE",
+              .path = "/v1/ns/{ns}",
+              .query = {"cancel"},
+              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+}
+
+}  // namespace millrace

@@ -1,0 +1,73 @@
+#include "gateway/parameters.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kDefaultLimit = 50;
+constexpr size_t kMaxLimit = 1000;
+
+const std::string& part(const Request& request, std::string_view name) {
+  return request.parts.find(name)->second;
+}
+
+}  // namespace
+
+Result<std::string> namespace_of(const Request& request) {
+  const std::string& name = part(request, "ns");
+  if (is_identifier(name) && name.find('.') == std::string::npos) return name;
+  return fail("request.identifier",
+              fmt::format("{} cannot name a namespace: 1 to 128 letters, digits, `-` and `_`",
+                          in_quotes(name)));
+}
+
+Result<std::string> workflow_of(const Request& request) {
+  const std::string& name = part(request, "workflow");
+  if (is_identifier(name)) return name;
+  return fail("request.identifier",
+              fmt::format("{} cannot name a workflow: 1 to 128 letters, digits, `.`, `-` and `_`",
+                          in_quotes(name)));
+}
+
+Result<InstanceId> instance_of(const Request& request) {
+  const std::string& text = part(request, "instance");
+  if (const Result<InstanceId> id = parse_instance_id(text)) return *id;
+  return fail("instance.not_found",
+              fmt::format("{} is no instance's id: those are UUIDs", in_quotes(text)));
+}
+
+std::string text_parameter(const Request& request, std::string_view name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
+Result<bool> flag_parameter(const Request& request, std::string_view name) {
+  const auto found = request.query.find(name);
+  if (found == request.query.end()) return false;
+  const std::string& text = found->second;
+  if (text == "1" || text == "true") return true;
+  if (text == "0" || text == "false") return false;
+  return fail("request.parameter",
+              fmt::format("{}: {} is neither 1 (true) nor 0 (false)", name, in_quotes(text)));
+}
+
+Result<size_t> limit_parameter(const Request& request) {
+  const auto found = request.query.find("limit");
+  if (found == request.query.end()) return kDefaultLimit;
+  const std::string& text = found->second;
+  size_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error == std::errc() && end == text.data() + text.size() && limit >= 1 &&
+      limit <= kMaxLimit) {
+    return limit;
+  }
+  return fail("request.parameter",
+              fmt::format("limit: {} is no number from 1 to {}", in_quotes(text), kMaxLimit));
+}
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+#include "gateway/problem.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+
+namespace millrace {
+namespace {
+
+struct Row {
+  std::string_view code;  ///< ending in `.`: all codes that begin so
+  unsigned status;
+};
+
+// The first row that fits counts.
+constexpr auto kStatuses = std::to_array<Row>({
+    {"request.not_found", 404},
+    {"request.method_not_allowed", 405},
+    {"request.body_too_large", 413},
+    {"request.headers_too_large", 431},
+    {"request.content_encoding", 415},
+    {"request.host", 421},
+    {"request.origin", 403},
+    {"request.", 400},
+    {"namespace.not_found", 404},
+    {"namespace.not_empty", 409},
+    {"workflow.not_found", 404},
+    {"workflow.has_instances", 409},
+    {"workflow.id_mismatch", 422},
+    {"instance.not_found", 404},
+    {"start.conflict", 409},
+    {"direktiv.mutex", 409},
+    {"definition.", 422},
+    {"event.too_large", 413},
+    {"event.batch_too_large", 413},
+    {"event.unsupported_format", 415},
+    {"event.", 400},
+    {"json.", 400},
+    {"id.", 400},
+    {"time.", 400},
+    {"duration.", 400},
+    {"wait.timeout", 504},
+    {"busy", 503},
+    {"stopping", 503},
+    {"broker.", 503},
+    {"store.full", 503},
+});
+
+struct Title {
+  unsigned status;
+  std::string_view text;
+};
+
+constexpr auto kTitles = std::to_array<Title>({
+    {400, "Bad Request"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {409, "Conflict"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+});
+
+}  // namespace
+
+unsigned status_of(std::string_view code) {
+  const auto* const found =
+      std::find_if(kStatuses.begin(), kStatuses.end(), [&](const Row& candidate) {
+        return candidate.code.back() == '.' ? code.starts_with(candidate.code)
+                                            : code == candidate.code;
+      });
+  return found == kStatuses.end() ? 500 : found->status;
+}
+
+std::string_view title_of(unsigned status) {
+  const auto* const found = std::find_if(kTitles.begin(), kTitles.end(),
+                                         [&](const Title& row) { return row.status == status; });
+  return found == kTitles.end() ? "Error" : found->text;
+}
+
+Response problem(const Error& error, const Json& errors) {
+  const unsigned status = status_of(error.code);
+  Json body = {{"type", "about:blank"},
+               {"title", title_of(status)},
+               {"status", status},
+               {"code", error.code},
+               {"detail", error.message}};
+  if (!errors.is_null()) body["errors"] = errors;
+  Response response = json_response(status, body);
+  response.headers.front().second = "application/problem+json";
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace millrace

@@ -1,0 +1,127 @@
+#include "gateway/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cloudevents/percent.h"
+#include "gateway/problem.h"
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  while (true) {
+    const size_t end = text.find(separator);
+    pieces.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return pieces;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Result<std::string> decode(std::string_view text) {
+  if (auto decoded = percent_decode(text)) return std::move(*decoded);
+  return fail("request.malformed_target",
+              fmt::format("{}: `%` needs two hexadecimal digits behind it", in_quotes(text)));
+}
+
+/// The path and query of an absolute URL; a proxy sends such.
+std::string_view without_authority(std::string_view target) {
+  if (target.starts_with('/')) return target;
+  const size_t scheme = target.find("://");
+  if (scheme == std::string_view::npos) return target;
+  const size_t path = target.find('/', scheme + 3);
+  return path == std::string_view::npos ? "/" : target.substr(path);
+}
+
+bool is_placeholder(std::string_view piece) { return piece.starts_with('{'); }
+
+bool fits(const std::vector<std::string_view>& pattern, const std::vector<std::string_view>& path) {
+  return std::equal(pattern.begin(), pattern.end(), path.begin(), path.end(),
+                    [](std::string_view want, std::string_view have) {
+                      return is_placeholder(want) ? !have.empty() : want == have;
+                    });
+}
+
+Status read_query(std::string_view text, const Route& route, Request& request) {
+  std::vector<std::string> unknown;
+  for (const std::string_view pair : split(text, '&')) {
+    if (pair.empty()) continue;
+    const size_t equals = pair.find('=');
+    std::string raw(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
+    std::replace(raw.begin(), raw.end(), '+', ' ');
+    std::string name = TRY(decode(pair.substr(0, equals)));
+    std::string value = TRY(decode(raw));
+    if (std::find(route.query.begin(), route.query.end(), name) == route.query.end()) {
+      unknown.push_back(in_quotes(name));
+    } else if (!request.query.emplace(name, std::move(value)).second) {
+      return fail("request.parameter", fmt::format("the parameter {} is given twice", name));
+    }
+  }
+  if (unknown.empty()) return {};
+  return fail("request.unknown_parameter",
+              fmt::format("unknown: {}; {} {} here takes {}", fmt::join(unknown, ", "),
+                          request.method, request.path,
+                          route.query.empty() ? "no parameters"
+                                              : fmt::format("{}", fmt::join(route.query, ", "))));
+}
+
+Status read_target(std::string_view path, std::string_view query, const Route& route,
+                   Request& request) {
+  const auto pattern = split(route.path, '/');
+  const auto pieces = split(path, '/');
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (!is_placeholder(pattern[i])) continue;
+    const std::string_view name = pattern[i].substr(1, pattern[i].size() - 2);
+    std::string text = TRY(decode(pieces[i]));
+    request.parts.emplace(name, std::move(text));
+  }
+  return read_query(query, route, request);
+}
+
+}  // namespace
+
+void Router::add(Route route) { routes_.push_back(std::move(route)); }
+
+std::variant<Router::Found, Response> Router::find(std::string_view method,
+                                                   std::string_view target) const {
+  target = without_authority(target);
+  const size_t mark = target.find('?');
+  const std::string_view path = target.substr(0, mark);
+  const std::string_view query =
+      mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  const auto pieces = split(path, '/');
+
+  Found found;
+  found.head = method == "HEAD";
+  found.request.method = found.head ? "GET" : method;
+  found.request.path = path;
+  std::vector<std::string> allowed;
+  for (const Route& route : routes_) {
+    if (!fits(split(route.path, '/'), pieces)) continue;
+    if (route.method == found.request.method) found.route = &route;
+    allowed.push_back(route.method);
+    if (route.method == "GET") allowed.emplace_back("HEAD");
+  }
+  if (allowed.empty()) {
+    return problem(Error{"request.not_found", fmt::format("there is no {}", in_quotes(path))});
+  }
+  if (found.route == nullptr) {
+    const std::string allow = fmt::format("{}", fmt::join(allowed, ", "));
+    Response refused = problem(
+        Error{"request.method_not_allowed",
+              fmt::format("{} takes {}, not {}", in_quotes(path), allow, in_quotes(method))});
+    refused.headers.emplace_back("Allow", allow);
+    return refused;
+  }
+  if (const Status read = read_target(path, query, *found.route, found.request); !read) {
+    return problem(read.error());
+  }
+  return found;
+}
+
+}  // namespace millrace

@@ -1,0 +1,25 @@
+#include "gateway/routes.h"
+
+#include <utility>
+
+namespace millrace {
+
+Handler reading(std::function<Result<Json>(const Request&)> read) {
+  return [read = std::move(read)](const std::shared_ptr<Exchange>& exchange) -> Status {
+    exchange->reply(read(exchange->request()));
+    return {};
+  };
+}
+
+Router make_router(Service& service, const RequestLimits& limits) {
+  Router router;
+  add_event_routes(router, service, limits);
+  add_namespace_routes(router, service);
+  add_workflow_routes(router, service, limits);
+  add_start_route(router, service, limits);
+  add_instance_routes(router, service);
+  add_system_routes(router, service);
+  return router;
+}
+
+}  // namespace millrace

@@ -1,0 +1,36 @@
+// The endpoints (INTERFACES "HTTP"): each file of handlers adds its own to the router. The Service
+// outlives the router.
+#pragma once
+
+#include <cstddef>
+
+#include "base/time.h"
+#include "cloudevents/limits.h"
+#include "gateway/router.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+/// How much a request may bring, in bytes, and how long it may wait.
+struct RequestLimits {
+  EventLimits events;
+  size_t batch_bytes = size_t{16} << 20;
+  size_t definition_bytes = size_t{1} << 20;
+  size_t input_bytes = size_t{1} << 20;
+  Duration wait = std::chrono::hours(1);
+};
+
+void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_start_route(Router& router, Service& service, const RequestLimits& limits);
+void add_instance_routes(Router& router, Service& service);
+void add_namespace_routes(Router& router, Service& service);
+void add_system_routes(Router& router, Service& service);
+
+/// All of them.
+Router make_router(Service& service, const RequestLimits& limits);
+
+/// A handler that answers 200 with what `read` gives.
+Handler reading(std::function<Result<Json>(const Request&)> read);
+
+}  // namespace millrace

@@ -1,0 +1,62 @@
+// HttpServer: the gateway's transport. One thread of its own reads and writes all connections;
+// handlers run on a few more (lanes.h), and answers may come from any thread. Listens on loopback
+// only: there are no tokens yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "gateway/routes.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+struct TransportLimits {
+  size_t header_bytes = size_t{16} << 10;
+  size_t connections = 1024;       ///< one more is answered with 503 and closed
+  size_t waiting_requests = 1024;  ///< for a thread; one more is answered with 503
+  size_t worker_threads = 2;
+  Duration idle = std::chrono::seconds(75);    ///< between two requests
+  Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
+  Duration body = std::chrono::seconds(60);    ///< from there to its last byte
+  Duration write = std::chrono::seconds(60);   ///< of a whole answer
+  Duration stop_grace = std::chrono::seconds(5);  ///< for requests in hand when stop() is called
+};
+
+class HttpServer {
+ public:
+  struct Options {
+    std::string listen = "127.0.0.1:8780";  ///< host:port; port 0 is a free one
+    std::vector<std::string> hosts;         ///< Host headers to answer for beside loopback's
+    RequestLimits requests;
+    TransportLimits transport;
+  };
+
+  /// `service` outlives the server. Errors: `gateway.malformed_address`,
+  /// `gateway.refused_address` (not loopback), `gateway.listen` (in the system's words).
+  static Result<std::unique_ptr<HttpServer>> start(Options options, Service& service);
+
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  uint16_t port() const;
+
+  /// Takes no more connections; requests that wait for an instance are answered with 503
+  /// `stopping`, others get the grace first. Returns when all connections are closed and no thread
+  /// of the gateway runs; answers of the service that come later are dropped. May be called again.
+  void stop();
+
+ private:
+  class Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace

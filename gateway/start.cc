@@ -1,0 +1,112 @@
+// POST /v1/ns/{ns}/workflows/{workflow}/start. Without `wait`: 201 {"id"}, or 200 if the
+// Idempotency-Key had started it before. With it: 200 and the instance once it has ended, or, when
+// that takes longer than `wait`, 202 {"id"} with `Millrace-Wait: timeout`. Location names the
+// instance in all of them.
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "gateway/parameters.h"
+#include "gateway/problem.h"
+#include "gateway/routes.h"
+#include "model/findings.h"
+#include "policies/duration.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMaxKey = 255;
+
+/// Valid JSON whatever the content type says, else the bytes in Base64 (SEMANTICS "States", any
+/// JSON as input). JSON that nests too deep is refused, since nobody means its Base64.
+Result<Json> input_of(const std::string& body) {
+  if (body.empty()) return Json::object();
+  Result<Json> json = parse_json(body);
+  if (json || json.error().code == "json.depth") return json;
+  return Json(base64_encode(body));
+}
+
+Result<std::string> key_of(const Request& request) {
+  const std::string* key = find_header(request.headers, "Idempotency-Key");
+  if (key == nullptr) return std::string();
+  if (!key->empty() && key->size() <= kMaxKey && is_utf8(*key)) return *key;
+  return fail("request.parameter",
+              fmt::format("Idempotency-Key: 1 to {} bytes of UTF-8 are wanted", kMaxKey));
+}
+
+Result<std::optional<Duration>> wait_of(const Request& request, Duration longest) {
+  const auto found = request.query.find("wait");
+  if (found == request.query.end()) return std::optional<Duration>();
+  Result<Span> span = Span::parse(found->second);
+  if (!span) return fail_in("wait", std::move(span.error()));
+  if (span->months == 0 && span->fixed <= longest) return std::optional(span->fixed);
+  return fail("request.parameter",
+              fmt::format("wait: {} is longer than the {} s that a request may wait",
+                          in_quotes(found->second), longest.count() / 1000));
+}
+
+Response at(const std::string& location, Response response) {
+  response.headers.emplace_back("Location", location);
+  return response;
+}
+
+Response waited(const Result<Json>& ended, const std::string& id) {
+  if (ended) return json_response(200, *ended);
+  if (ended.error().code != "wait.timeout") return problem(ended.error());
+  Response response = json_response(202, {{"id", id}});
+  response.headers.emplace_back("Millrace-Wait", "timeout");
+  return response;
+}
+
+/// What follows once the start is on disk.
+void started(Service& service, const std::shared_ptr<Exchange>& exchange, const std::string& space,
+             std::optional<Duration> wait, const Result<Json>& answer) {
+  if (!answer) return exchange->reply(answer);
+  const auto id = answer->at("id").get<std::string>();
+  const std::string location = fmt::format("/v1/ns/{}/instances/{}", space, id);
+  if (!wait) {
+    const unsigned status = answer->at("created").get<bool>() ? 201 : 200;
+    return exchange->answer(at(location, json_response(status, {{"id", id}})));
+  }
+  const Result<InstanceId> instance = parse_instance_id(id);
+  if (!instance) return exchange->answer(problem(instance.error()));
+  service.wait_for_end(
+      space, *instance, *wait,
+      exchange->back<Result<Json>>([exchange, id, location](const Result<Json>& ended) {
+        exchange->answer(at(location, waited(ended, id)));
+      }));
+}
+
+Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exchange>& exchange) {
+  const Request& request = exchange->request();
+  StartInstance command;
+  command.space = TRY(namespace_of(request));
+  command.workflow = TRY(workflow_of(request));
+  command.input = TRY(input_of(request.body));
+  command.idempotency_key = TRY(key_of(request));
+  const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));
+  if (wait) exchange->expect_long_wait();
+  const std::string space = command.space;
+  service.command(
+      std::move(command),
+      exchange->back<Result<Json>>([&service, exchange, space, wait](const Result<Json>& answer) {
+        started(service, exchange, space, wait, answer);
+      }));
+  return {};
+}
+
+}  // namespace
+
+void add_start_route(Router& router, Service& service, const RequestLimits& limits) {
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/start",
+              .query = {"wait"},
+              .max_body = limits.input_bytes,
+              .handler = [&service, longest = limits.wait](const auto& exchange) {
+                return start(service, longest, exchange);
+              }});
+}
+
+}  // namespace millrace

@@ -1,0 +1,125 @@
+// /v1/ns/{ns}/workflows and below, but for `start`; POST /v1/lint.
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "gateway/parameters.h"
+#include "gateway/problem.h"
+#include "gateway/routes.h"
+
+namespace millrace {
+namespace {
+
+Response refused(const Findings& findings) {
+  const Json errors = to_json(findings).at("errors");
+  return problem(Error{"definition.refused",
+                       fmt::format("the definition was not taken: {} findings", errors.size())},
+                 errors);
+}
+
+/// What a PUT of this text would come to.
+Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
+  const Result<Json> present = service.workflow(apply.space, apply.workflow->id);
+  if (!present && present.error().code != "workflow.not_found") {
+    return tl::unexpected(present.error());
+  }
+  return Json{{"id", apply.workflow->id},
+              {"changed", !present || present->at("definition") != apply.text},
+              {"dryRun", true}};
+}
+
+Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  Request& request = exchange->request();
+  const std::string id = TRY(workflow_of(request));
+  const bool dry = TRY(flag_parameter(request, "dry_run"));
+  ApplyWorkflow command;
+  command.space = TRY(namespace_of(request));
+  command.text = std::move(request.body);
+
+  LoadedDefinition loaded = service.load_definition(command.text);
+  if (const auto* findings = std::get_if<Findings>(&loaded)) {
+    exchange->answer(refused(*findings));
+    return {};
+  }
+  command.workflow = std::move(std::get<std::shared_ptr<const Workflow>>(loaded));
+  if (command.workflow->id != id) {
+    return fail("workflow.id_mismatch",
+                fmt::format("the path says `{}`, the definition `id: {}`; they must be the same",
+                            id, command.workflow->id));
+  }
+  if (dry) {
+    exchange->reply(dry_run(service, command));
+    return {};
+  }
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const Request& request = exchange->request();
+  DeleteWorkflow command;
+  command.space = TRY(namespace_of(request));
+  command.id = TRY(workflow_of(request));
+  command.cancel = TRY(flag_parameter(request, "cancel"));
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const LoadedDefinition loaded = service.load_definition(exchange->request().body);
+  const auto* findings = std::get_if<Findings>(&loaded);
+  if (findings == nullptr) {
+    exchange->reply(Json{{"errors", Json::array()}});
+  } else if (findings->has_errors()) {
+    exchange->answer(refused(*findings));
+  } else {
+    exchange->reply(to_json(*findings));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                return service.workflows(space);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows/{workflow}",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const std::string id = TRY(workflow_of(request));
+                return service.workflow(space, id);
+              })});
+  router.add({.method = "PUT",
+              .path = "/v1/ns/{ns}/workflows/{workflow}",
+              .query = {"dry_run"},
+              .max_body = limits.definition_bytes,
+              .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
+  router.add({.method = "DELETE",
+              .path = "/v1/ns/{ns}/workflows/{workflow}",
+              .query = {"cancel"},
+              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const std::string id = TRY(workflow_of(request));
+                return service.revisions(space, id);
+              })});
+  router.add({.method = "POST",
+              .path = "/v1/lint",
+              .max_body = limits.definition_bytes,
+              .handler = [&service](const auto& exchange) { return lint(service, exchange); }});
+}
+
+}  // namespace millrace

@@ -1,0 +1,477 @@
+// The command line against a gateway whose service is in memory: what it prints and how it ends.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/app.h"
+#include "fake_service.h"
+#include "gateway/server.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kId = FakeService::kInstance;
+
+LoadedDefinition fake_load(std::string_view text) { return FakeService().load_definition(text); }
+
+ServeOptions g_served;
+DevOptions g_developed;
+
+int fake_serve(const ServeOptions& options) {
+  g_served = options;
+  return 0;
+}
+int fake_dev(const DevOptions& options) {
+  g_developed = options;
+  return 1;
+}
+
+struct Printed {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+    env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+    std::string folder = (std::filesystem::temp_directory_path() / "millrace-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    folder_ = folder;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Printed run(std::vector<std::string> arguments, const std::string& input = "") {
+    std::istringstream in(input);
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{.in = in,
+                    .out = out,
+                    .err = err,
+                    .out_is_terminal = terminal_,
+                    .env = [this](const std::string& name) -> std::optional<std::string> {
+                      const auto found = env_.find(name);
+                      return found == env_.end() ? std::nullopt : std::optional(found->second);
+                    },
+                    .now = [] { return from_millis(1630497600000 + 300'000); }};
+    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev};
+    const int code = run_app(std::move(arguments), console, hooks);
+    return {code, out.str(), err.str()};
+  }
+
+  std::string file(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = folder_ / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  void apply_order() {
+    ASSERT_EQ(run({"workflow", "apply", file("order.yaml", "id: order\n")}).code, 0);
+  }
+
+  FakeService service_;
+  std::unique_ptr<HttpServer> server_;
+  std::filesystem::path folder_;
+  std::map<std::string, std::string> env_;
+  bool terminal_ = true;
+};
+
+TEST_F(Cli, ShowsAListInEveryFormat) {
+  struct Row {
+    const char* format;
+    const char* out;
+  };
+  const std::string id = kId;
+  const std::string json = R"({
+  "items": [
+    {
+      "id": "0190b5a4-7c1e-7f2a-8000-0123456789ab",
+      "input": {},
+      "revision": 1,
+      "startedAt": "2021-09-01T12:00:00.000Z",
+      "state": "wait",
+      "status": "waiting",
+      "workflow": "order"
+    }
+  ],
+  "next": null
+}
+)";
+  const Row rows[] = {
+      {"table",
+       "INSTANCE                              WORKFLOW  STATUS   STATE  STARTED  ENDED\n"
+       "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   5m       -\n"},
+      {"json", json.c_str()},
+      {"jsonl", R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab","input":{},"revision":1,)"
+                R"("startedAt":"2021-09-01T12:00:00.000Z","state":"wait","status":"waiting",)"
+                R"("workflow":"order"})"
+                "\n"},
+      {"yaml",
+       "items:\n"
+       "  - id: \"0190b5a4-7c1e-7f2a-8000-0123456789ab\"\n"
+       "    input: {}\n"
+       "    revision: 1\n"
+       "    startedAt: \"2021-09-01T12:00:00.000Z\"\n"
+       "    state: wait\n"
+       "    status: waiting\n"
+       "    workflow: order\n"
+       "next: null\n"},
+      {"name", "0190b5a4-7c1e-7f2a-8000-0123456789ab\n"},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run({"instance", "list", "-o", row.format});
+    EXPECT_EQ(printed.code, 0) << row.format;
+    EXPECT_EQ(printed.out, row.out) << row.format;
+    EXPECT_EQ(printed.err, "") << row.format;
+  }
+  EXPECT_EQ(run({"instance", "list"}).out, rows[0].out) << "a terminal gets a table";
+  terminal_ = false;
+  EXPECT_EQ(run({"instance", "list"}).out, rows[1].out) << "a program gets JSON";
+  EXPECT_EQ(run({"-o", "name", "instance", "list"}).out, rows[4].out) << "flags may stand before";
+  EXPECT_EQ(run({"instance", "list", "-o", "xml"}).code, 2);
+}
+
+TEST_F(Cli, ColoursStatusesOnATerminalUnlessToldNotTo) {
+  const Json list = {{"items", {{{"status", "failed"}, {"id", "a"}}}}};
+  std::istringstream in;
+  for (const bool terminal : {true, false}) {
+    for (const char* no_color : {"", "1"}) {
+      std::ostringstream out;
+      Console console{in,
+                      out,
+                      out,
+                      terminal,
+                      [&](const std::string&) { return std::optional<std::string>(no_color); },
+                      [] { return TimePoint(); }};
+      Output(console, Format::kTable).list(list, {field("STATUS", "status")}, "id");
+      const bool coloured = out.str().find("\x1b[31mfailed\x1b[0m") != std::string::npos;
+      EXPECT_EQ(coloured, terminal && std::string(no_color).empty());
+    }
+  }
+}
+
+TEST_F(Cli, KeepsControlCharactersFromTheTerminal) {
+  std::istringstream in;
+  std::ostringstream out;
+  Console console{in,
+                  out,
+                  out,
+                  false,
+                  [](const std::string&) { return std::optional<std::string>(); },
+                  [] { return TimePoint(); }};
+  Output(console, Format::kTable)
+      .list({{"items", {{{"a", "x\x1b[31m"}, {"b", "\xc3\xa4"}}, {{"a", "y"}, {"b", 1}}}}},
+            {field("B", "b"), field("A", "a")}, "a");
+  EXPECT_EQ(out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
+}
+
+TEST_F(Cli, WritesYamlThatReadsBackAsTheValue) {
+  struct Row {
+    const char* json;
+    const char* yaml;
+  };
+  const Row rows[] = {
+      {"null", "null\n"},
+      {"[]", "[]\n"},
+      {R"({"a":{},"b":[]})", "a: {}\nb: []\n"},
+      {R"(["true","1","no","a: b","","plain"])",
+       "- \"true\"\n- \"1\"\n- \"no\"\n- \"a: b\"\n- \"\"\n- plain\n"},
+      {R"([[1,2],{"a":1,"b":{"c":[true]}}])", "- - 1\n  - 2\n- a: 1\n  b:\n    c:\n      - true\n"},
+      {R"({"text":"a\n\n  b\n"})", "text: |\n  a\n\n    b\n"},
+      {R"({"text":"a\nb","y":"\u0007\n"})", "text: \"a\\nb\"\n\"y\": \"\\u0007\\n\"\n"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(to_yaml(Json::parse(row.json)), row.yaml) << row.json;
+}
+
+TEST_F(Cli, AppliesFilesAndSaysWhatCameOfThem) {
+  const std::string order = file("order.yaml", "id: order\n");
+  EXPECT_EQ(run({"workflow", "apply", order, "--dry-run"}).out,
+            "WORKFLOW  REVISION  OUTCOME\norder     -         would change\n");
+  EXPECT_FALSE(service_.has_workflow("order"));
+  EXPECT_EQ(run({"workflow", "apply", order}).out,
+            "WORKFLOW  REVISION  OUTCOME\norder     1         created\n");
+  EXPECT_EQ(run({"workflow", "apply", order}).out,
+            "WORKFLOW  REVISION  OUTCOME\norder     1         unchanged\n");
+  EXPECT_EQ(run({"workflow", "apply", "-", "-o", "name"}, "id: order\n# new\n").out, "order\n");
+  EXPECT_EQ(run({"workflow", "list"}).out,
+            "WORKFLOW  REVISION  START  AGE\norder     2         -      -\n");
+  EXPECT_EQ(run({"workflow", "get", "order"}).out,
+            "id        order\nrevision  2\nstart     default\nstates    [\"wait\"]\n\n"
+            "definition:\nid: order\n# new\n");
+  EXPECT_EQ(run({"workflow", "delete", "order"}).out, "cancelled  0\nid         order\n");
+  EXPECT_EQ(run({"workflow", "get", "order"}).code, 3);
+}
+
+TEST_F(Cli, RendersFindingsWithFileLineAndColumnAndGoesOn) {
+  const std::string bad = file("bad.yaml", "id: bad\nbroken: 1\n");
+  const std::string nameless = file("nameless.yaml", "broken: 1\n");
+  const Printed printed =
+      run({"workflow", "apply", bad, nameless, file("good.yaml", "id: good\n"), "-o", "name"});
+  EXPECT_EQ(printed.code, 7);
+  EXPECT_EQ(printed.out, "good\n");
+  const std::string tail =
+      ":2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n";
+  EXPECT_EQ(printed.err, bad + tail + nameless + tail);
+  EXPECT_EQ(run({"workflow", "apply", file("empty.yaml", "name: x\n")}).code, 7);
+}
+
+TEST_F(Cli, LintsWithoutAServer) {
+  env_["MILLRACE_URL"] = "http://127.0.0.1:1";
+  const std::string good = file("good.yaml", "id: good\n");
+  const std::string bad = file("bad.yaml", "broken: 1\n");
+  EXPECT_EQ(run({"lint", good}).code, 0);
+  const Printed text = run({"lint", good, bad});
+  EXPECT_EQ(text.code, 7);
+  EXPECT_EQ(text.out,
+            bad + ":2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n");
+  const Printed json = run({"lint", good, bad, "-o", "json"});
+  EXPECT_EQ(json.code, 7);
+  const Json report = Json::parse(json.out);
+  EXPECT_EQ(report["files"][0], (Json{{"file", good}, {"errors", Json::array()}}));
+  EXPECT_EQ(report["files"][1]["errors"][0]["line"], 2);
+  EXPECT_EQ(run({"lint", "-o", "yaml", good}).code, 2);
+  EXPECT_EQ(run({"lint", "-", "-o", "text"}, "broken").code, 7);
+}
+
+TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
+  struct Row {
+    std::vector<std::string> arguments;
+    const char* out;
+  };
+  const Row rows[] = {
+      {{"instance", "get", kId},
+       "id         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"
+       "startedAt  2021-09-01T12:00:00.000Z\nstate      wait\nstatus     waiting\n"
+       "workflow   order\n\ninput:\n{}\n"},
+      {{"instance", "history", kId},
+       "TIME                      KIND     STATE  DETAIL\n"
+       "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},
+      {{"listener", "list", "--limit", "3"},
+       "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
+       "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
+      {{"dlq", "list"},
+       "ID  AGE  REASON      SUBJECT                    SIZE  DETAIL\n"
+       "12  5m   event.time  millrace.events.default.x  3     no time\n"},
+      {{"namespace", "list"}, "NAMESPACE\ndefault\n"},
+      {{"namespace", "create", "shop"}, "created  true\nname     shop\n"},
+      {{"namespace", "list", "-o", "name"}, "default\nshop\n"},
+      {{"namespace", "delete", "shop", "-o", "name"}, "shop\n"},
+      {{"version"}, "millrace 0.1.0\n"},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run(row.arguments);
+    EXPECT_EQ(printed.code, 0) << row.arguments[0] << ": " << printed.err;
+    EXPECT_EQ(printed.out, row.out) << row.arguments[0];
+  }
+}
+
+TEST_F(Cli, AsksForTheInstancesThatAreWanted) {
+  EXPECT_EQ(run({"instance", "list", "--workflow", "order", "--status", "failed", "--since", "5m",
+                 "--limit", "7", "--cursor", "a+b"})
+                .code,
+            0);
+  EXPECT_EQ(service_.last_filter().workflow, "order");
+  EXPECT_EQ(service_.last_filter().status, InstanceStatus::kFailed);
+  EXPECT_EQ(service_.last_filter().since, from_millis(1630497600000));
+  EXPECT_EQ(service_.last_filter().limit, 7);
+  EXPECT_EQ(service_.last_filter().cursor, "a+b");
+  EXPECT_EQ(run({"instance", "list", "--since", "yesterday"}).code, 2);
+}
+
+TEST_F(Cli, SendsEvents) {
+  const Printed printed = run({"event", "send", "--type", "order.placed", "--source", "shop",
+                               "--id", "7", "--subject", "a", "--data", R"([1,{"a":2}])", "--attr",
+                               "region=eu", "--attr", "time=2021-09-01T12:00:00Z"});
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(printed.out, "accepted    1\nduplicates  0\nid          7\n");
+  ASSERT_EQ(service_.published().size(), 1);
+  const Event event = service_.published()[0];
+  EXPECT_EQ(event.type, "order.placed");
+  EXPECT_EQ(event.source, "shop");
+  EXPECT_EQ(event.id, "7");
+  EXPECT_EQ(event.subject, "a");
+  EXPECT_EQ(event.time, "2021-09-01T12:00:00Z");
+  EXPECT_EQ(payload(event), Json::parse(R"([1,{"a":2}])"));
+  EXPECT_EQ(event.extensions.at("region"), AttributeValue("eu"));
+
+  EXPECT_EQ(run({"event", "send", "--type", "t", "--source", "s", "--data", "-"}, "\xff\x01").code,
+            0);
+  EXPECT_EQ(service_.published()[1].data, "\xff\x01");
+  EXPECT_TRUE(parse_instance_id(service_.published()[1].id)) << "a fresh UUID";
+
+  const std::string whole = R"({"specversion":"1.0","id":"8","source":"s","type":"t"})";
+  EXPECT_EQ(run({"event", "send", "-f", file("event.json", whole)}).code, 0);
+  EXPECT_EQ(run({"event", "send", "-f", "-"}, "[" + whole + "," + whole + "]").out,
+            "accepted    2\nduplicates  2\n");
+  EXPECT_EQ(service_.published().size(), 5);
+}
+
+TEST_F(Cli, RefusesEventsThatAreNone) {
+  const std::vector<std::string> base = {"event", "send", "--type", "t", "--source", "s"};
+  const std::vector<std::vector<std::string>> rows = {
+      {"--data", "hello"}, {"--data", "@/does/not/exist"}, {"--attr", "x"}, {"--attr", "Region=eu"},
+      {"--attr", "id=7"},  {"--attr", "time=now"},         {"-f", "-"},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> arguments = base;
+    arguments.insert(arguments.end(), row.begin(), row.end());
+    EXPECT_EQ(run(arguments).code, 2) << row[1];
+  }
+  EXPECT_EQ(run({"event", "send", "--type", "t"}).code, 2);
+  const Printed bad = run({"event", "send", "-f", "-"}, "{}");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_NE(bad.err.find("specversion"), std::string::npos) << bad.err;
+  EXPECT_TRUE(service_.published().empty());
+}
+
+TEST_F(Cli, RunsAWorkflow) {
+  apply_order();
+  EXPECT_EQ(run({"run", "order"}).out, "id  " + std::string(kId) + "\n");
+  EXPECT_EQ(run({"run", "order", "--input", "[1]", "-o", "name"}).out, std::string(kId) + "\n");
+  EXPECT_EQ(service_.starts().back().input, Json::array({1}));
+  EXPECT_EQ(run({"run", "order", "--input", "@" + file("in", "no json")}).code, 0);
+  EXPECT_EQ(service_.starts().back().input, "bm8ganNvbg==");
+  EXPECT_EQ(run({"run", "order", "--input", "-"}, R"({"a":1})").code, 0);
+  EXPECT_EQ(service_.starts().back().input, (Json{{"a", 1}}));
+  EXPECT_EQ(run({"run", "order", "--input", "{", "--wait"}).code, 2);
+  EXPECT_EQ(run({"run"}).code, 2);
+  EXPECT_EQ(run({"run", "none"}).code, 3);
+
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "1"}).code, 0);
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "1"}).code, 0);
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "2"}).code, 6);
+}
+
+TEST_F(Cli, WaitsForTheEndOfWhatItRuns) {
+  apply_order();
+  service_.wait_outcome = FakeService::instance_json(kId, "complete");
+  const std::vector<std::vector<std::string>> spellings = {
+      {"run", "order", "--wait"},        {"run", "--wait", "order"},
+      {"run", "order", "--wait", "10s"}, {"run", "--wait", "PT10S", "order"},
+      {"run", "--wait=10s", "order"},    {"run", "--wait", "order", "--input", "{}"},
+  };
+  for (const auto& arguments : spellings) {
+    const Printed printed = run(arguments);
+    EXPECT_EQ(printed.code, 0) << printed.err;
+    EXPECT_EQ(printed.out, "{\n  \"total\": 7\n}\n");
+  }
+  EXPECT_EQ(run({"run", "order", "--wait", "-o", "yaml"}).out, "total: 7\n");
+  EXPECT_EQ(run({"run", "order", "--wait", "-o", "name"}).out, std::string(kId) + "\n");
+  EXPECT_EQ(run({"run", "order", "--wait", "soon"}).code, 2);
+
+  service_.wait_outcome = FakeService::instance_json(kId, "failed");
+  const Printed failed = run({"run", "order", "--wait"});
+  EXPECT_EQ(failed.code, 9);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_EQ(failed.err,
+            fmt::format("millrace: instance {} ended failed: order.lost: it is lost\n", kId));
+
+  service_.wait_outcome = fail("wait.timeout", "it has not ended");
+  const Printed late = run({"run", "order", "--wait", "1ms"});
+  EXPECT_EQ(late.code, 8);
+  EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
+}
+
+TEST_F(Cli, EndsWithTheExitCodeOfWhatWentWrong) {
+  apply_order();
+  struct Row {
+    std::vector<std::string> arguments;
+    int code;
+  };
+  ASSERT_EQ(run({"run", "order"}).code, 0);
+  const Row rows[] = {
+      {{"instance", "get", "0190b5a4-7c1e-7f2a-8000-000000000000"}, 3},
+      {{"workflow", "list", "-n", "none"}, 3},
+      {{"workflow", "delete", "order"}, 6},
+      {{"namespace", "delete", "default"}, 6},
+      {{"namespace", "create", "a b"}, 1},
+      {{"workflow", "list", "--url", "http://127.0.0.1:1"}, 5},
+      {{"workflow", "list", "--url", "ftp://127.0.0.1"}, 2},
+      {{"instance", "list", "--limit", "many"}, 1},
+      {{"workflow", "apply", "/does/not/exist"}, 2},
+      {{}, 2},
+      {{"nothing"}, 2},
+      {{"workflow"}, 2},
+      {{"workflow", "get"}, 2},
+      {{"workflow", "get", "a", "b"}, 2},
+      {{"workflow", "list", "--wrong"}, 2},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run(row.arguments);
+    const std::string what = row.arguments.empty() ? "" : row.arguments.back();
+    EXPECT_EQ(printed.code, row.code) << what << ": " << printed.err;
+    EXPECT_EQ(printed.out, "") << what;
+    EXPECT_TRUE(printed.err.starts_with("millrace: ")) << what;
+  }
+  env_["MILLRACE_NAMESPACE"] = "none";
+  EXPECT_EQ(run({"workflow", "list"}).code, 3);
+  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag beats a variable";
+}
+
+TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
+  const std::vector<std::vector<std::string>> verbs = {
+      {"serve"},
+      {"dev"},
+      {"lint"},
+      {"run"},
+      {"version"},
+      {"workflow", "apply"},
+      {"workflow", "list"},
+      {"workflow", "get"},
+      {"workflow", "delete"},
+      {"instance", "list"},
+      {"instance", "get"},
+      {"instance", "history"},
+      {"event", "send"},
+      {"listener", "list"},
+      {"dlq", "list"},
+      {"namespace", "list"},
+      {"namespace", "create"},
+      {"namespace", "delete"},
+  };
+  for (std::vector<std::string> verb : verbs) {
+    const std::string name = fmt::format("{}", fmt::join(verb, " "));
+    verb.emplace_back("--help");
+    const Printed printed = run(verb);
+    EXPECT_EQ(printed.code, 0) << name;
+    EXPECT_NE(printed.out.find("Example:\n  millrace " + name), std::string::npos) << printed.out;
+  }
+  EXPECT_EQ(run({"--help"}).out.find("jq-worker"), std::string::npos);
+  EXPECT_EQ(run({"--version"}).out, "millrace 0.1.0\n");
+}
+
+TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
+  EXPECT_EQ(run({"serve"}).code, 2) << "no data folder";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(g_served.data, "d");
+  EXPECT_EQ(g_served.listen, "127.0.0.1:8780");
+  EXPECT_EQ(g_served.nats, "nats://127.0.0.1:4222");
+  env_["NATS_URL"] = "nats://a:1";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(g_served.nats, "nats://a:1");
+  env_["MILLRACE_NATS"] = "nats://b:1";
+  env_["MILLRACE_LISTEN"] = "127.0.0.1:1";
+  env_["MILLRACE_DATA"] = "e";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(g_served.data, "e");
+  EXPECT_EQ(g_served.nats, "nats://b:1");
+  EXPECT_EQ(g_served.listen, "127.0.0.1:1");
+  EXPECT_EQ(run({"serve", "--nats", "nats://c:1", "--listen", "[::1]:0"}).code, 0);
+  EXPECT_EQ(g_served.nats, "nats://c:1");
+  EXPECT_EQ(g_served.listen, "[::1]:0");
+
+  EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
+  EXPECT_EQ(g_developed.folder, "examples/");
+  EXPECT_EQ(g_developed.keep, "data");
+  EXPECT_EQ(g_developed.listen, "127.0.0.1:1");
+}
+
+}  // namespace
+}  // namespace millrace

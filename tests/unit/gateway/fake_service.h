@@ -1,0 +1,315 @@
+// FakeService: a Service in memory for tests of the gateway and the command line. Like the real one
+// it answers on a thread of its own; a test decides when instances end.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "orchestrator/runtime/service.h"
+
+namespace millrace {
+
+class FakeService : public Service {
+ public:
+  FakeService() : thread_([this] { run(); }) {}
+  ~FakeService() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  /// What the next started instance's wait comes to at once; none: it waits for end_instances().
+  std::optional<Result<Json>> wait_outcome;
+  std::optional<Error> command_error;
+  std::optional<Error> publish_error;
+  Status ready_status;
+
+  /// How a started instance looks.
+  static Json instance_json(const std::string& id, const std::string& status) {
+    Json instance = {{"id", id},
+                     {"workflow", "order"},
+                     {"revision", 1},
+                     {"status", status},
+                     {"state", "wait"},
+                     {"startedAt", "2021-09-01T12:00:00.000Z"},
+                     {"input", Json::object()}};
+    if (status == "complete") instance["output"] = {{"total", 7}};
+    if (status == "failed") instance["error"] = {{"code", "order.lost"}, {"msg", "it is lost"}};
+    return instance;
+  }
+
+  static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
+
+  void end_instances(const Result<Json>& outcome) {
+    const std::lock_guard lock(mutex_);
+    for (Done& waiter : waiters_) {
+      answers_.push_back([done = std::move(waiter), outcome] { done(outcome); });
+    }
+    waiters_.clear();
+    changed_.notify_all();
+  }
+
+  /// Returns once that many waits are pending.
+  void await_waiters(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiters_.size() >= count; });
+  }
+
+  /// Answers nothing until release().
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+  /// Returns once an answer is held back.
+  void await_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_ && !answers_.empty(); });
+  }
+
+  std::vector<Event> published() {
+    const std::lock_guard lock(mutex_);
+    return published_;
+  }
+  std::vector<StartInstance> starts() {
+    const std::lock_guard lock(mutex_);
+    return starts_;
+  }
+  std::optional<Duration> last_wait() {
+    const std::lock_guard lock(mutex_);
+    return last_wait_;
+  }
+  InstanceFilter last_filter() {
+    const std::lock_guard lock(mutex_);
+    return filter_;
+  }
+  bool has_workflow(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    return workflows_.contains(id);
+  }
+
+  void command(Command command, Done done) override {
+    const std::lock_guard lock(mutex_);
+    Result<Json> answer = command_error ? Result<Json>(tl::unexpected(*command_error))
+                                        : std::visit([&](auto& c) { return take(c); }, command);
+    answer_later([done = std::move(done), answer] { done(answer); });
+  }
+
+  void wait_for_end(std::string, InstanceId, Duration at_most, Done done) override {
+    const std::lock_guard lock(mutex_);
+    last_wait_ = at_most;
+    if (wait_outcome) {
+      answer_later([done = std::move(done), outcome = *wait_outcome] { done(outcome); });
+    } else {
+      waiters_.push_back(std::move(done));
+      changed_.notify_all();
+    }
+  }
+
+  /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
+  LoadedDefinition load_definition(std::string_view text) override {
+    if (text.find("broken") != std::string_view::npos) {
+      Findings findings;
+      findings.error("definition.unknown_key", "states[0].broken", {2, 7}, "there is no such key");
+      return findings;
+    }
+    auto workflow = std::make_shared<Workflow>();
+    const size_t at = text.find("id: ");
+    if (at != std::string_view::npos) {
+      workflow->id = text.substr(at + 4, text.find_first_of("\r\n", at) - at - 4);
+    }
+    return std::shared_ptr<const Workflow>(workflow);
+  }
+
+  void publish_events(std::string space, std::vector<Event> events,
+                      std::function<void(Result<Accepted>)> done) override {
+    const std::lock_guard lock(mutex_);
+    Result<Accepted> result = Accepted{};
+    if (const Status known = check(space); !known) {
+      result = tl::unexpected(known.error());
+    } else if (publish_error) {
+      result = tl::unexpected(*publish_error);
+    } else {
+      for (Event& event : events) {
+        if (!seen_.insert(event.source + " " + event.id).second) ++result->duplicates;
+        ++result->accepted;
+        published_.push_back(std::move(event));
+      }
+    }
+    answer_later([done = std::move(done), result] { done(result); });
+  }
+
+  Result<Json> namespaces() override {
+    const std::lock_guard lock(mutex_);
+    Json items = Json::array();
+    for (const auto& name : spaces_) items.push_back({{"name", name}});
+    return Json{{"items", items}};
+  }
+  Result<Json> workflows(std::string_view space) override {
+    const std::lock_guard lock(mutex_);
+    if (const Status known = check(space); !known) return tl::unexpected(known.error());
+    Json items = Json::array();
+    for (const auto& [id, texts] : workflows_) {
+      items.push_back({{"id", id}, {"revision", texts.size()}});
+    }
+    return Json{{"items", items}};
+  }
+  Result<Json> workflow(std::string_view space, std::string_view id) override {
+    const std::lock_guard lock(mutex_);
+    if (const Status known = check(space); !known) return tl::unexpected(known.error());
+    const auto found = workflows_.find(id);
+    if (found == workflows_.end()) return no_workflow(id);
+    return Json{{"id", id},
+                {"revision", found->second.size()},
+                {"definition", found->second.back()},
+                {"start", "default"},
+                {"states", {"wait"}}};
+  }
+  Result<Json> revisions(std::string_view space, std::string_view id) override {
+    const Result<Json> newest = workflow(space, id);
+    if (!newest) return newest;
+    return Json{{"items", {{{"revision", newest->at("revision")}}}}};
+  }
+  Result<Json> instances(std::string_view space, const InstanceFilter& filter) override {
+    const std::lock_guard lock(mutex_);
+    if (const Status known = check(space); !known) return tl::unexpected(known.error());
+    filter_ = filter;
+    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+  }
+  Result<Json> instance(std::string_view, const InstanceId& id) override {
+    if (to_string(id) == kInstance) return instance_json(kInstance, "waiting");
+    return fail("instance.not_found", "there is no instance " + to_string(id));
+  }
+  Result<Json> history(std::string_view space, const InstanceId& id) override {
+    const Result<Json> known = instance(space, id);
+    if (!known) return known;
+    return Json{{"items",
+                 {{{"time", "2021-09-01T12:00:00.000Z"},
+                   {"kind", "started"},
+                   {"state", ""},
+                   {"detail", {{"by", "call"}, {"revision", 1}}}}}}};
+  }
+  Result<Json> listeners(std::string_view, size_t limit, std::string_view) override {
+    return Json{{"items",
+                 {{{"kind", "start"},
+                   {"workflow", "order"},
+                   {"type", "order.placed"},
+                   {"context", {{"source", "shop"}}}}}},
+                {"next", nullptr},
+                {"limit", limit}};
+  }
+  Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override {
+    if (cursor == "throw") throw std::runtime_error("a library's exception");
+    return Json{{"items",
+                 {{{"id", "12"},
+                   {"reason", "event.time"},
+                   {"detail", "no time"},
+                   {"time", "2021-09-01T12:00:00.000Z"},
+                   {"subject", "millrace.events.default.x"},
+                   {"size", 3},
+                   {"data", "AP8Q"}}}},
+                {"next", nullptr}};
+  }
+  Status ready() override { return ready_status; }
+  Json info() override { return {{"version", "test"}}; }
+  std::string metrics() override { return "millrace_events_total 3\n"; }
+
+ private:
+  Status check(std::string_view space) const {
+    if (spaces_.contains(space)) return {};
+    return fail("namespace.not_found", "there is no namespace " + std::string(space));
+  }
+  static Result<Json> no_workflow(std::string_view id) {
+    return fail("workflow.not_found", "there is no workflow " + std::string(id));
+  }
+
+  Result<Json> take(CreateNamespace& create) {
+    return Json{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
+  }
+  Result<Json> take(DeleteNamespace& remove) {
+    if (const Status known = check(remove.name); !known) return tl::unexpected(known.error());
+    if (!workflows_.empty() && !remove.cancel) {
+      return fail("namespace.not_empty", "it has workflows");
+    }
+    spaces_.erase(remove.name);
+    return Json{{"cancelled", 0}};
+  }
+  Result<Json> take(ApplyWorkflow& apply) {
+    if (const Status known = check(apply.space); !known) return tl::unexpected(known.error());
+    auto& texts = workflows_[apply.workflow->id];
+    const bool changed = texts.empty() || texts.back() != apply.text;
+    if (changed) texts.push_back(apply.text);
+    return Json{{"id", apply.workflow->id}, {"revision", texts.size()}, {"changed", changed}};
+  }
+  Result<Json> take(DeleteWorkflow& remove) {
+    if (!workflows_.contains(remove.id)) return no_workflow(remove.id);
+    if (!starts_.empty() && !remove.cancel) {
+      return fail("workflow.has_instances", "it has living instances; cancel them");
+    }
+    workflows_.erase(remove.id);
+    return Json{{"cancelled", starts_.size()}};
+  }
+  Result<Json> take(StartInstance& start) {
+    if (!workflows_.contains(start.workflow)) return no_workflow(start.workflow);
+    if (const auto known = keys_.find(start.idempotency_key);
+        !start.idempotency_key.empty() && known != keys_.end()) {
+      if (known->second != start.input) return fail("start.conflict", "another input");
+      return Json{{"id", kInstance}, {"created", false}};
+    }
+    keys_[start.idempotency_key] = start.input;
+    starts_.push_back(start);
+    return Json{{"id", kInstance}, {"created", true}};
+  }
+
+  void answer_later(std::function<void()> answer) {
+    answers_.push_back(std::move(answer));
+    changed_.notify_all();
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ended_ || (!held_ && !answers_.empty()); });
+      if (answers_.empty()) return;
+      const std::function<void()> answer = std::move(answers_.front());
+      answers_.pop_front();
+      lock.unlock();
+      answer();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  bool held_ = false;
+  std::deque<std::function<void()>> answers_;
+  std::vector<Done> waiters_;
+  std::optional<Duration> last_wait_;
+  InstanceFilter filter_;
+  std::set<std::string, std::less<>> spaces_ = {"default"};
+  std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
+  std::map<std::string, Json> keys_;
+  std::vector<StartInstance> starts_;
+  std::set<std::string> seen_;
+  std::vector<Event> published_;
+  std::thread thread_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,121 @@
+// RawClient: a TCP connection that sends any bytes and reads HTTP answers, for tests of what no
+// proper client would do. Blocking; a peer that says nothing for 20 seconds counts as closed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cloudevents/headers.h"
+
+namespace millrace {
+
+struct HttpReply {
+  int status = 0;
+  Headers headers;
+  std::string body;
+
+  std::string header(std::string_view name) const {
+    const std::string* value = find_header(headers, name);
+    return value == nullptr ? "" : *value;
+  }
+  Json json() const { return Json::parse(body); }
+  /// The code of a problem.
+  std::string code() const { return json().value("code", ""); }
+};
+
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{20, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    // Not let in: as closed as any other.
+    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      ::close(std::exchange(socket_, -1));
+  }
+  ~RawClient() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  /// As much as the peer takes.
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+
+  void finish_sending() { ::shutdown(socket_, SHUT_WR); }
+
+  /// The next answer; `bodiless` after a HEAD. nullopt when the connection ended instead.
+  std::optional<HttpReply> read_reply(bool bodiless = false) {
+    size_t end = 0;
+    while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
+      if (!receive()) return std::nullopt;
+    }
+    HttpReply reply;
+    std::string_view head = std::string_view(buffer_).substr(0, end);
+    reply.status = std::stoi(std::string(head.substr(9, 3)));
+    for (size_t at = head.find("\r\n"); at != std::string_view::npos; at = head.find("\r\n")) {
+      head.remove_prefix(at + 2);
+      const std::string_view line = head.substr(0, head.find("\r\n"));
+      const size_t colon = line.find(": ");
+      reply.headers.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+    }
+    const std::string length = reply.header("Content-Length");
+    const size_t size = bodiless || length.empty() ? 0 : std::stoul(length);
+    while (buffer_.size() < end + 4 + size) {
+      if (!receive()) return std::nullopt;
+    }
+    reply.body = buffer_.substr(end + 4, size);
+    buffer_.erase(0, end + 4 + size);
+    return reply;
+  }
+
+  /// Whether the peer closes without another byte.
+  bool is_closed() { return buffer_.empty() && !receive(); }
+
+ private:
+  bool receive() {
+    char bytes[16384];
+    const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (got <= 0) return false;
+    buffer_.append(bytes, static_cast<size_t>(got));
+    return true;
+  }
+
+  int socket_;
+  std::string buffer_;
+};
+
+/// One request on a connection of its own.
+inline HttpReply request(uint16_t port, std::string_view method, std::string_view target,
+                         const Headers& headers = {}, std::string_view body = "") {
+  RawClient client(port);
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n",
+                                 method, target, port);
+  for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
+  if (!body.empty()) text += fmt::format("Content-Length: {}\r\n", body.size());
+  client.send(text + "\r\n");
+  client.send(body);
+  return client.read_reply(method == "HEAD").value_or(HttpReply{});
+}
+
+}  // namespace millrace
