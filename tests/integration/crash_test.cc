@@ -1,0 +1,250 @@
+// Kills the server at random moments under load and counts what came of it. MILLRACE_KILLS=30 asks
+// for more kills than the suite has time for; MILLRACE_SEED=n repeats a run's choices.
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+/// One instance an event, which waits for another event of the same key and then tells.
+constexpr const char* kJob = R"(
+id: job
+start:
+  type: event
+  event:
+    type: job.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: job.go
+      context:
+        key: jq(.["job.start"].key)
+    timeout: PT1H
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event:
+      type: job.done
+      source: job
+      data:
+        key: jq(.["job.start"].key)
+)";
+
+/// One that nothing wakes but its timeout.
+constexpr const char* kLate = R"(
+id: late
+start:
+  type: event
+  event:
+    type: late.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: late.never
+    timeout: PT0.3S
+    catch:
+      - error: direktiv.stateTimeout
+        transition: tell
+  - id: tell
+    type: generateEvent
+    event:
+      type: job.late
+      source: late
+      data:
+        key: jq(.["late.start"].key)
+)";
+
+constexpr Duration kTimeout{300};
+
+size_t number_from(const char* variable, size_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::stoul(text);
+}
+
+/// Publishes starts, and for each a go after it; some of both twice.
+class Load {
+ public:
+  Load(RawNatsClient& client, std::mt19937_64& random) : client_(client), random_(random) {}
+
+  void publish(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t choice = random_() % 10;
+      if (choice == 0) {
+        send("late.start", ++lates_);
+      } else if (choice < 6 || waiting_.empty()) {
+        send("job.start", ++jobs_);
+        waiting_.push_back(jobs_);
+      } else {
+        go();
+      }
+    }
+    client_.flush();
+  }
+
+  /// Wakes what still waits.
+  void finish() {
+    while (!waiting_.empty()) go();
+    client_.flush();
+  }
+
+  size_t jobs() const { return jobs_; }
+  size_t lates() const { return lates_; }
+  size_t sent() const { return sent_; }
+
+ private:
+  void go() {
+    const size_t which = random_() % waiting_.size();
+    std::swap(waiting_[which], waiting_.back());
+    send("job.go", waiting_.back());
+    waiting_.pop_back();
+  }
+
+  void send(std::string_view type, size_t number) {
+    const std::string event = fmt::format(
+        R"({{"specversion":"1.0","id":"{1}-{0}","source":"/load","type":"{1}","key":"k{0}",)"
+        R"("data":{{"key":"k{0}"}}}})",
+        number, type);
+    const size_t times = random_() % 16 == 0 ? 2 : 1;
+    for (size_t i = 0; i < times; ++i) {
+      client_.publish(fmt::format("millrace.events.default.{}", type), event);
+      ++sent_;
+    }
+  }
+
+  RawNatsClient& client_;
+  std::mt19937_64& random_;
+  std::vector<size_t> waiting_;
+  size_t jobs_ = 0;
+  size_t lates_ = 0;
+  size_t sent_ = 0;
+};
+
+/// What an ordinary subscriber got: the ids of the events by type and key.
+class Received {
+ public:
+  explicit Received(std::unique_ptr<RawNatsClient> client) : client_(std::move(client)) {
+    client_->subscribe("millrace.events.default.job.>");
+  }
+
+  /// Takes what is there by now.
+  void take() {
+    while (const auto message = client_->next(Duration(2))) {
+      const Json event = Json::parse(message->data);
+      const std::string type = event.at("type");
+      if (type != "job.done" && type != "job.late") continue;
+      ids_[type][event.at("data").at("key")].insert(event.at("id"));
+      ++messages_;
+    }
+  }
+
+  size_t keys(const std::string& type) { return ids_[type].size(); }
+  size_t messages() const { return messages_; }
+
+  void expect_one_id_a_key() const {
+    for (const auto& [type, keys] : ids_) {
+      for (const auto& [key, ids] : keys) {
+        EXPECT_EQ(ids.size(), 1U) << type << " of " << key;
+      }
+    }
+  }
+
+ private:
+  std::unique_ptr<RawNatsClient> client_;
+  std::map<std::string, std::map<std::string, std::set<std::string>>> ids_;
+  size_t messages_ = 0;
+};
+
+class Crash : public MillraceTest {
+ protected:
+  /// All instances that fit, page by page.
+  std::vector<Json> instances(const std::string& query) const {
+    std::vector<Json> all;
+    std::string cursor;
+    do {
+      const Json page =
+          millrace_.get(fmt::format("instances?limit=1000&{}&cursor={}", query, cursor));
+      for (const Json& item : page.at("items")) all.push_back(item);
+      cursor = page.at("next").is_null() ? "" : page.at("next").get<std::string>();
+    } while (!cursor.empty());
+    return all;
+  }
+
+  /// The timeout was raised, once, and not before the wait was that old.
+  void expect_timely(const std::string& id) const {
+    std::optional<TimePoint> entered;
+    size_t raised = 0;
+    for (const Json& record : millrace_.history(id)) {
+      const TimePoint time = parse_rfc3339(record.at("time").get<std::string>()).value();
+      if (record.at("kind") == "entered" && record.at("state") == "wait") entered = time;
+      if (record.at("kind") == "raised") {
+        ASSERT_TRUE(entered) << id;
+        EXPECT_GE(time - *entered, kTimeout) << id;
+        ++raised;
+      }
+    }
+    EXPECT_EQ(raised, 1U) << id;
+  }
+};
+
+TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
+  const size_t kills = number_from("MILLRACE_KILLS", 5);
+  const size_t seed = number_from("MILLRACE_SEED", std::random_device{}());
+  fmt::print("MILLRACE_SEED={} MILLRACE_KILLS={}\n", seed, kills);
+  std::mt19937_64 random(seed);
+  const auto up_to = [&](size_t most) { return random() % (most + 1); };
+
+  millrace_.apply(kJob);
+  millrace_.apply(kLate);
+  const std::unique_ptr<RawNatsClient> publisher = nats_.client();
+  Load load(*publisher, random);
+  Received received(nats_.client());
+
+  for (size_t kill = 0; kill < kills; ++kill) {
+    load.publish(up_to(400));
+    // A random moment: while it starts, while it catches up, while it works on what just came.
+    millrace_.process().wait(Duration(up_to(300)));
+    load.publish(up_to(400));
+    millrace_.process().wait(Duration(up_to(20)));
+    ASSERT_TRUE(millrace_.is_running()) << millrace_.process().errors();
+    millrace_.kill();
+    load.publish(up_to(200));
+    received.take();
+    millrace_.launch();
+  }
+  millrace_.wait_until_it_listens();
+  load.publish(200);
+  EXPECT_EQ(millrace_.stop(), 0);
+  load.finish();
+  millrace_.start_ready();
+
+  EXPECT_TRUE(eventually(
+      [&] {
+        received.take();
+        return received.keys("job.done") >= load.jobs() &&
+               received.keys("job.late") >= load.lates();
+      },
+      Duration(60'000)));
+  EXPECT_EQ(received.keys("job.done"), load.jobs());
+  EXPECT_EQ(received.keys("job.late"), load.lates());
+  received.expect_one_id_a_key();
+
+  EXPECT_EQ(instances("workflow=job").size(), load.jobs());
+  EXPECT_EQ(instances("workflow=job&status=complete").size(), load.jobs());
+  const std::vector<Json> late = instances("workflow=late");
+  EXPECT_EQ(late.size(), load.lates());
+  for (const Json& instance : late) expect_timely(instance.at("id"));
+  EXPECT_TRUE(millrace_.items("dlq").empty());
+  fmt::print("{} messages in, {} jobs, {} timeouts, {} messages out\n", load.sent(), load.jobs(),
+             load.lates(), received.messages());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,127 @@
+// `millrace dev`: a server with a broker of its own that leaves nothing behind.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kHello =
+    "id: hello\nstates:\n  - id: a\n    type: noop\n    transform:\n      says: {}\n";
+
+class DevMode : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directory(workflows_);
+    fs::create_directory(temporary_);
+  }
+
+  void start(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command = {millrace_program(), "dev", workflows_.string(), "--listen",
+                                        "127.0.0.1:0"};
+    command.insert(command.end(), more.begin(), more.end());
+    dev_ = std::make_unique<Process>(
+        ProcessSettings{.command = command, .environment = {{"TMPDIR", temporary_.string()}}});
+    ASSERT_TRUE(eventually([&] {
+      return dev_->output().find("Ctrl-C stops it.") != std::string::npos;
+    })) << dev_->errors();
+  }
+
+  /// What stands behind that word in what it prints at its start.
+  std::string printed(std::string_view word) const {
+    const std::string output = dev_->output();
+    const size_t at = output.find(word) + word.size();
+    return output.substr(at, output.find_first_of(" \n.", output.find(':', at + 7)) - at);
+  }
+
+  ProcessEnd cli(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), millrace_program());
+    return run_process(
+        {.command = arguments, .environment = {{"MILLRACE_URL", printed("MILLRACE_URL=")}}});
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(workflows_ / name, std::ios::binary) << text;
+  }
+
+  TemporaryFolder folder_;
+  fs::path workflows_ = folder_.path() / "workflows";
+  fs::path temporary_ = folder_.path() / "tmp";
+  std::unique_ptr<Process> dev_;
+};
+
+TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
+  write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
+  start();
+  EXPECT_THAT(cli({"run", "hello", "--wait"}).output, HasSubstr(R"("says": "one")"));
+
+  write("hello.yaml", fmt::format(fmt::runtime(kHello), "two"));
+  EXPECT_TRUE(dev_->error_line("hello is now revision 2"));
+  EXPECT_THAT(cli({"run", "hello", "--wait"}).output, HasSubstr(R"("says": "two")"));
+
+  write("hello.yaml", "id: hello\nstates:\n  - id: a\n    type: nap\n");
+  EXPECT_TRUE(dev_->error_line("hello.yaml:4:11: error: "));
+  EXPECT_THAT(cli({"run", "hello", "--wait"}).output, HasSubstr(R"("says": "two")"));
+
+  fs::create_directory(workflows_ / "more");
+  write("more/other.yaml", "id: other\nstates:\n  - id: a\n    type: noop\n");
+  EXPECT_TRUE(dev_->error_line("other is now revision 1"));
+}
+
+TEST_F(DevMode, TakesEventsFromAnyNatsClientAtTheAddressThatItPrints) {
+  write("counter.yaml",
+        "id: counter\nstart:\n  type: event\n  event:\n    type: count\nstates:\n  - id: a\n"
+        "    type: noop\n");
+  start();
+  const std::string url = printed("NATS at ");
+  RawNatsClient client(static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+  const Json ack =
+      client.publish_acked("millrace.events.default.count", "",
+                           R"({"specversion":"1.0","id":"1","source":"/s","type":"count"})");
+  EXPECT_EQ(ack["stream"], "MILLRACE_EVENTS");
+  EXPECT_TRUE(eventually([&] {
+    return cli({"instance", "list", "-o", "name"}).output.size() > 1;
+  }));
+}
+
+TEST_F(DevMode, StopsItsBrokerAndRemovesItsDataOnCtrlC) {
+  start();
+  EXPECT_EQ(processes_with("nats-server --config " + temporary_.string()).size(), 1U);
+  EXPECT_FALSE(fs::is_empty(temporary_));
+  dev_->signal(SIGINT);
+  EXPECT_EQ(dev_->wait(), 0) << dev_->errors();
+  EXPECT_TRUE(dev_->group_ends());
+  EXPECT_TRUE(processes_with(temporary_.string()).empty());
+  EXPECT_TRUE(fs::is_empty(temporary_));
+}
+
+TEST_F(DevMode, LeavesNoBrokerBehindWhenItIsKilled) {
+  start();
+  ASSERT_EQ(processes_with("nats-server --config " + temporary_.string()).size(), 1U);
+  dev_->signal(SIGKILL);
+  EXPECT_EQ(dev_->wait(), 128 + SIGKILL);
+  EXPECT_TRUE(dev_->group_ends());
+  EXPECT_TRUE(eventually([&] { return processes_with(temporary_.string()).empty(); }));
+}
+
+TEST_F(DevMode, KeepsDataWhereItIsTold) {
+  write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
+  const std::string kept = folder_.path() / "kept";
+  start({"--keep", kept});
+  const std::string id = cli({"run", "hello", "-o", "name"}).output;
+  dev_->signal(SIGTERM);
+  EXPECT_EQ(dev_->wait(), 0);
+  start({"--keep", kept});
+  EXPECT_EQ(cli({"instance", "list", "-o", "name"}).output, id);
+}
+
+}  // namespace
+}  // namespace millrace

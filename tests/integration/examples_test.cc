@@ -1,0 +1,175 @@
+// Each example does what its README says, command by command, on the real parts; what happened to
+// its instances is the file trace.golden beside it.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "tests/integration/trace.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+std::string file_of(const std::string& example, const std::string& name) {
+  return fmt::format("examples/{}/{}", example, name);
+}
+
+/// The shell commands of a README, one text a block.
+std::vector<std::string> shell_blocks(const std::string& readme) {
+  constexpr std::string_view kBegin = "```sh\n";
+  std::vector<std::string> blocks;
+  for (size_t at = readme.find(kBegin); at != std::string::npos; at = readme.find(kBegin, at)) {
+    at += kBegin.size();
+    const size_t end = readme.find("```", at);
+    blocks.push_back(readme.substr(at, end - at));
+    at = end;
+  }
+  return blocks;
+}
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  CHECK(at != std::string::npos, "{} is not in it", from);
+  return text.replace(at, from.size(), to);
+}
+
+class Examples : public MillraceTest {
+ protected:
+  void SetUp() override {
+    MillraceTest::SetUp();
+    events_->subscribe("millrace.events.>");
+  }
+
+  void apply(const std::string& example, const std::string& file) {
+    millrace_.apply(read_repository_file(file_of(example, file)));
+  }
+
+  /// Runs what the README shows, as a person would paste it.
+  ProcessEnd paste(const std::string& example, size_t block) {
+    std::string commands =
+        shell_blocks(read_repository_file(file_of(example, "README.md"))).at(block);
+    if (commands.find("http://127.0.0.1:8780") != std::string::npos) {
+      commands = with(commands, "http://127.0.0.1:8780", millrace_.url());
+    }
+    const ProcessEnd end = run_process(
+        {.command = {"bash", "-e", "-u", "-o", "pipefail", "-c", commands},
+         .environment = {{"MILLRACE_URL", millrace_.url()}, {"PATH", path_with_millrace()}}});
+    EXPECT_EQ(end.code, 0) << end.errors;
+    return end;
+  }
+
+  /// The next event of that type that an ordinary subscriber gets.
+  Json published(const std::string& type) {
+    while (const auto message = events_->next()) {
+      if (message->subject != "millrace.events.default." + type) continue;
+      EXPECT_THAT(message->headers, HasSubstr("application/cloudevents+json"));
+      return Json::parse(message->data);
+    }
+    ADD_FAILURE() << "no " << type;
+    return {};
+  }
+
+  std::string only_instance_of(const std::string& workflow) {
+    const std::vector<Json> all = millrace_.items("instances?workflow=" + workflow);
+    CHECK(all.size() == 1, "{} instances of {}", all.size(), workflow);
+    return all.front().at("id");
+  }
+
+  std::unique_ptr<RawNatsClient> events_ = nats_.client();
+};
+
+TEST_F(Examples, GuestBookingConfirmsOrGivesUp) {
+  apply("guest-booking", "guest-booking.yaml");
+  paste("guest-booking", 0);
+  const std::string confirmed = only_instance_of("guest-booking");
+  const Json ended = millrace_.instance_once(confirmed, "complete");
+  EXPECT_EQ(ended["output"], Json::parse(R"({"customerId":"c-42","booking":{"room":"204"}})"));
+  const Json event = published("booking.confirmed");
+  EXPECT_EQ(event["source"], "millrace/guest-booking");
+  EXPECT_EQ(event["customerid"], "c-42");
+  EXPECT_EQ(event["data"], Json::parse(R"({"customerId":"c-42","room":"204"})"));
+
+  millrace_.apply(with(read_repository_file(file_of("guest-booking", "guest-booking.yaml")),
+                       "PT30S", "PT0.2S"));
+  const std::string expired = millrace_.start_instance("guest-booking", {{"customerId", "c-43"}});
+  EXPECT_EQ(millrace_.instance_once(expired, "complete")["output"]["error"]["code"],
+            "direktiv.stateTimeout");
+  EXPECT_EQ(published("booking.expired")["customerid"], "c-43");
+
+  expect_golden(file_of("guest-booking", "trace.golden"),
+                trace_of(millrace_, {confirmed, expired}));
+}
+
+TEST_F(Examples, GuestBookingIsConfirmedByABookingInTheBinaryModeOfHttp) {
+  apply("guest-booking", "guest-booking.yaml");
+  const std::string id = millrace_.start_instance("guest-booking", {{"customerId", "c-42"}});
+  const ProcessEnd curl = paste("guest-booking", 1);
+  EXPECT_THAT(curl.output, HasSubstr("202 Accepted"));
+  EXPECT_THAT(curl.output, HasSubstr(R"({"accepted":1,"duplicates":0})"));
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["booking"]["room"], "204");
+
+  EXPECT_THAT(paste("guest-booking", 1).output, HasSubstr(R"({"accepted":1,"duplicates":1})"));
+}
+
+TEST_F(Examples, GuestBookingIsConfirmedByPlainJsonPublishedToNats) {
+  apply("guest-booking", "guest-booking.yaml");
+  const std::string id = millrace_.start_instance("guest-booking", {{"customerId", "c-42"}});
+  nats_.client()->publish_acked(
+      "millrace.events.default.guestbooking", "",
+      R"({"specversion": "1.0", "id": "b-1", "type": "guestbooking", "source": "bookings.desk",)"
+      R"( "customerid": "c-42", "venue": "Sydney", "data": {"room": "7"}})");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["booking"]["room"], "7");
+}
+
+TEST_F(Examples, PurchaseWaitsForBothEvents) {
+  apply("purchase", "purchase.yaml");
+  paste("purchase", 0);
+  const std::string id = only_instance_of("purchase");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"],
+            Json::parse(R"({"customerId":"c-42","amount":1999,"parcel":"JD-0071"})"));
+  EXPECT_EQ(published("purchase.done")["customerid"], "c-42");
+  expect_golden(file_of("purchase", "trace.golden"), trace_of(millrace_, {id}));
+}
+
+TEST_F(Examples, ReservationTellsTheGuestWhicheverAnswerComes) {
+  apply("reservation", "reservation.yaml");
+  const ProcessEnd end = paste("reservation", 0);
+  EXPECT_THAT(end.output, HasSubstr("Welcome, Ada! Your table is number 7."));
+  const std::string accepted = only_instance_of("reservation");
+  EXPECT_EQ(published("reservation.requested")["data"],
+            Json::parse(R"({"guestName":"Ada","seats":2})"));
+
+  const auto decline = [&](const std::string& guest, const std::string& reason) {
+    std::string id = millrace_.start_instance("reservation", {{"guestName", guest}, {"seats", 4}});
+    millrace_.cli({"event", "send", "--type", "reservationDecline", "--source", "restaurant",
+                   "--attr", "guestname=" + guest, "--data", reason});
+    return id;
+  };
+  const std::string full = decline("Bo", R"({"reason": "full"})");
+  EXPECT_EQ(millrace_.instance_once(full, "complete")["output"]["message"],
+            "Sorry, Bo, we are full.");
+  const std::string closed = decline("Cy", R"({"reason": "holiday"})");
+  EXPECT_EQ(millrace_.instance_once(closed, "complete")["output"]["message"],
+            "Sorry, Cy, we are closed.");
+  expect_golden(file_of("reservation", "trace.golden"),
+                trace_of(millrace_, {accepted, full, closed}));
+}
+
+TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {
+  apply("order-fan-in", "order-ready.yaml");
+  apply("order-fan-in", "order-pickup.yaml");
+  paste("order-fan-in", 0);
+  const Json ready = millrace_.only_instance_once("order-ready", "complete");
+  const Json pickup = millrace_.only_instance_once("order-pickup", "complete");
+  EXPECT_EQ(pickup["output"], Json::parse(R"({"shelf":"B4","amount":450})"));
+  EXPECT_EQ(published("order.ready")["data"],
+            Json::parse(R"({"items":["tea"],"amount":450,"shelf":"B4"})"));
+  expect_golden(file_of("order-fan-in", "trace.golden"),
+                trace_of(millrace_, {ready.at("id"), pickup.at("id")}));
+}
+
+}  // namespace
+}  // namespace millrace

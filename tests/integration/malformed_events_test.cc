@@ -1,0 +1,116 @@
+// What is no event is set aside with the reason and harms nobody: every row of the codec's table,
+// on the real stream.
+#include "tests/unit/cloudevents/malformed_events.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kCounter = R"(
+id: counter
+start:
+  type: event
+  event:
+    type: valid
+states:
+  - id: done
+    type: noop
+)";
+
+std::string header_block(const Headers& headers) {
+  std::string block;
+  for (const auto& [name, value] : headers) block += fmt::format("{}: {}\r\n", name, value);
+  return block;
+}
+
+std::string valid_event(size_t number) {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"valid"}})", number);
+}
+
+/// The bytes that an item of the list shows.
+std::string bytes_of(const Json& item) {
+  const std::string data = item.at("data");
+  return item.at("encoding") == "base64" ? base64_decode(data).value_or("") : data;
+}
+
+class MalformedEvents : public MillraceTest {
+ protected:
+  std::unique_ptr<RawNatsClient> client_ = nats_.client();
+};
+
+TEST_F(MalformedEvents, BecomeDeadLettersWithTheirBytesWhileTheOthersAreApplied) {
+  millrace_.apply(kCounter);
+  const std::unique_ptr<RawNatsClient> letters = nats_.client();
+  letters->subscribe("millrace.dlq.>");
+
+  const std::vector<MalformedEvent> rows = malformed_events();
+  size_t valid = 0;
+  const auto publish_valid = [&] {
+    client_->publish("millrace.events.default.valid", valid_event(++valid));
+  };
+  publish_valid();
+  for (const MalformedEvent& row : rows) {
+    const std::string headers = header_block(row.headers);
+    if (headers.empty()) {
+      client_->publish("millrace.events.default.t", row.body);
+    } else {
+      client_->publish("millrace.events.default.t", headers, row.body, "");
+    }
+    if ((&row - rows.data()) % 10 == 5) publish_valid();
+  }
+  publish_valid();
+  client_->flush();
+
+  EXPECT_TRUE(millrace_.has_instances("workflow=counter&status=complete", valid));
+  const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
+  ASSERT_TRUE(eventually([&] { return listed().size() >= rows.size(); }));
+  const std::vector<Json> items = listed();
+  ASSERT_EQ(items.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {  // in the order of the stream
+    SCOPED_TRACE(rows[i].name);
+    EXPECT_EQ(items[i]["reason"], rows[i].code);
+    EXPECT_FALSE(items[i]["detail"].get<std::string>().empty());
+    EXPECT_EQ(items[i]["subject"], "millrace.events.default.t");
+    EXPECT_EQ(items[i]["size"], rows[i].body.size());
+    EXPECT_EQ(bytes_of(items[i]), rows[i].body);
+
+    const auto letter = letters->next();
+    ASSERT_TRUE(letter);
+    EXPECT_EQ(letter->data, rows[i].body);
+    EXPECT_NE(letter->headers.find(fmt::format("Millrace-Reason: {}\r\n", rows[i].code)),
+              std::string::npos)
+        << letter->headers;
+  }
+  EXPECT_TRUE(millrace_.is_running());
+}
+
+TEST_F(MalformedEvents, AreRefusedOverHttpWithTheSameCode) {
+  for (const MalformedEvent& row : malformed_events()) {
+    const HttpReply reply = millrace_.ask("POST", "events", row.body, row.headers);
+    EXPECT_TRUE(reply.status == 400 || reply.status == 415) << row.name << ": " << reply.status;
+    EXPECT_EQ(reply.code(), row.code) << row.name << ": " << reply.body;
+  }
+  EXPECT_TRUE(millrace_.items("dlq").empty());
+}
+
+TEST_F(MalformedEvents, OfASubjectOrNamespaceThatThereIsNotAreSetAsideToo) {
+  client_->publish("millrace.events.default", valid_event(1));
+  client_->publish("millrace.events.nowhere.valid", valid_event(2));
+  client_->flush();
+  ASSERT_TRUE(eventually([&] { return !millrace_.items("dlq").empty(); }));
+  EXPECT_EQ(millrace_.items("dlq").front()["reason"], "event.subject");
+  EXPECT_EQ(millrace_.items("dlq").size(), 1U);
+
+  EXPECT_EQ(millrace_.ask("GET", "/v1/ns/nowhere/dlq").code(), "namespace.not_found");
+  EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/nowhere").status, 201);
+  const std::vector<Json> letters = millrace_.items("/v1/ns/nowhere/dlq");
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters.front()["reason"], "namespace.not_found");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,113 @@
+// The process itself: how it starts, is killed, starts again and stops, with and without a broker.
+#include <csignal>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+using ProcessTest = MillraceTest;
+
+TEST_F(ProcessTest, StartsAgainOnTheSameDataAfterAKillAndStopsCleanly) {
+  const std::string text = read_repository_file("examples/purchase/purchase.yaml");
+  millrace_.apply(text);
+  const std::string id = millrace_.start_instance("purchase", {{"customerId", "c-1"}});
+  millrace_.kill();
+
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.get("workflows/purchase")["definition"], text);
+  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+  EXPECT_EQ(millrace_.stop(), 0);
+}
+
+TEST_F(ProcessTest, StopsOnSigintToo) {
+  millrace_.process().signal(SIGINT);
+  EXPECT_EQ(millrace_.process().wait(), 0);
+  EXPECT_TRUE(millrace_.process().group_ends());
+}
+
+TEST_F(ProcessTest, StopsAlthoughARequestStillWaits) {
+  millrace_.apply(read_repository_file("examples/purchase/purchase.yaml"));
+  RawClient waiting(millrace_.port());
+  waiting.send(
+      "POST /v1/ns/default/workflows/purchase/start?wait=PT1M HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Length: 20\r\n\r\n{\"customerId\": \"c1\"}");
+  ASSERT_TRUE(millrace_.has_instances("status=waiting", 1));
+  EXPECT_EQ(millrace_.stop(), 0);
+  const std::optional<HttpReply> reply = waiting.read_reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 503);
+  EXPECT_EQ(reply->code(), "stopping");
+}
+
+TEST_F(ProcessTest, RefusesDataThatAnotherProcessHas) {
+  const ProcessEnd second = run_process({.command = millrace_.command()});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.errors, HasSubstr("store."));
+  EXPECT_TRUE(millrace_.is_running());
+}
+
+TEST(ProcessWithoutBroker, BecomesReadyWhenNatsComes) {
+  NatsServer nats;
+  nats.process().stop();
+  MillraceServer millrace(nats.url());
+  millrace.start();
+  const HttpReply early = millrace.ask("GET", "/readyz");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_THAT(early.code(), testing::StartsWith("broker."));
+  EXPECT_EQ(millrace.ask("GET", "/livez").status, 200);
+
+  ASSERT_TRUE(nats.process().start_again());
+  EXPECT_TRUE(eventually([&] { return millrace.ask("GET", "/readyz").status == 200; }));
+  EXPECT_EQ(millrace.stop(), 0);
+}
+
+TEST(ProcessWithoutBroker, StopsWithoutIt) {
+  NatsServer nats;
+  nats.process().stop();
+  MillraceServer millrace(nats.url());
+  millrace.start();
+  EXPECT_EQ(millrace.stop(), 0);
+}
+
+TEST_F(ProcessTest, LivesThroughACrashOfTheBroker) {
+  millrace_.apply(read_repository_file("examples/guest-booking/guest-booking.yaml"));
+  const std::string id = millrace_.start_instance("guest-booking", {{"customerId", "c-1"}});
+  const auto ready = [&] { return millrace_.ask("GET", "/readyz").status; };
+  nats_.process().kill();
+  EXPECT_TRUE(eventually([&] { return ready() == 503; }));
+  const std::string booking =
+      R"({"specversion":"1.0","id":"b-1","type":"guestbooking","source":"bookings.web",)"
+      R"("customerid":"c-1","venue":"Sydney","data":{"room":"7"}})";
+  const HttpReply refused = millrace_.ask("POST", "events", booking);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.code(), testing::StartsWith("broker."));
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+
+  ASSERT_TRUE(nats_.process().start_again());
+  EXPECT_TRUE(eventually([&] { return ready() == 200; }));
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("POST", "events", booking).status == 202; }));
+  millrace_.instance_once(id, "complete");
+}
+
+TEST_F(ProcessTest, SendsWhatItGeneratedWhileTheBrokerWasAwayOnceItIsBack) {
+  millrace_.apply(read_repository_file("examples/reservation/reservation.yaml"));
+  nats_.process().kill();
+  const std::string id = millrace_.start_instance("reservation", {{"guestName", "Ada"}});
+  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+
+  ASSERT_TRUE(nats_.process().start_again());
+  const std::unique_ptr<RawNatsClient> client = nats_.client();
+  EXPECT_TRUE(eventually([&] {
+    const Json stored = client->api("STREAM.MSG.GET.MILLRACE_EVENTS",
+                                    {{"last_by_subj", "millrace.events.*.reservation.requested"}});
+    return stored.contains("message");
+  }));
+}
+
+}  // namespace
+}  // namespace millrace

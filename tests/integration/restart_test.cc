@@ -1,0 +1,196 @@
+// What was begun before a stop goes on after the start: waits, timers, delayed events, what has
+// been seen already.
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+/// Waits for `go` with its own key, at most that long.
+std::string waiter(std::string_view timeout) {
+  return fmt::format(R"(
+id: waiter
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: go
+      context:
+        key: jq(.key)
+    timeout: {}
+    catch:
+      - error: direktiv.stateTimeout
+        transition: late
+  - id: late
+    type: noop
+)",
+                     timeout);
+}
+
+constexpr const char* kCounter = R"(
+id: counter
+start:
+  type: event
+  event:
+    type: count
+states:
+  - id: done
+    type: noop
+)";
+
+std::string event(std::string_view type, std::string_view id, std::string_view key = "k") {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/test","type":"{}","key":"{}"}})",
+                     id, type, key);
+}
+
+TimePoint now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+class Restart : public MillraceTest {
+ protected:
+  void publish(std::string_view type, std::string_view id, std::string_view key = "k") {
+    const Json ack = nats_.client()->publish_acked(fmt::format("millrace.events.default.{}", type),
+                                                   "", event(type, id, key));
+    ASSERT_TRUE(ack.contains("seq")) << ack;
+  }
+
+  TimePoint deadline_of(const std::string& id) {
+    return parse_rfc3339(millrace_.instance(id).at("deadline").get<std::string>()).value();
+  }
+
+  static void wait_until_past(TimePoint deadline) {
+    ASSERT_TRUE(eventually([&] { return now() > deadline; }));
+  }
+
+  /// Whether the instance caught its timeout, by its history.
+  bool timed_out(const std::string& id) {
+    for (const Json& record : millrace_.history(id)) {
+      if (record.at("kind") == "caught") return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(Restart, AWaitingInstanceIsWoken) {
+  millrace_.apply(waiter("PT1H"));
+  const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
+  const std::string other = millrace_.start_instance("waiter", {{"key", "other"}});
+  EXPECT_EQ(millrace_.stop(), 0);
+  millrace_.start_ready();
+  publish("go", "1");
+  millrace_.instance_once(id, "complete");
+  EXPECT_FALSE(timed_out(id));
+  EXPECT_EQ(millrace_.instance(other)["status"], "waiting");
+}
+
+TEST_F(Restart, AnEventThatWasPublishedMeanwhileWakes) {
+  millrace_.apply(waiter("PT1H"));
+  const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
+  millrace_.kill();
+  publish("go", "1");
+  millrace_.start_ready();
+  millrace_.instance_once(id, "complete");
+}
+
+TEST_F(Restart, ATimerThatCameDueMeanwhileFires) {
+  millrace_.apply(waiter("PT1S"));
+  const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
+  const TimePoint deadline = deadline_of(id);
+  millrace_.kill();
+  wait_until_past(deadline);
+  millrace_.start_ready();
+  millrace_.instance_once(id, "complete");
+  EXPECT_TRUE(timed_out(id));
+}
+
+TEST_F(Restart, AnEventStampedBeforeTheDeadlineWinsOverTheTimeoutThatCameDueMeanwhile) {
+  for (const char* const timeout : {"PT1S", "PT5S", "PT20S"}) {  // as long as this machine needs
+    millrace_.apply(waiter(timeout));
+    const std::string in_time = millrace_.start_instance("waiter", {{"key", timeout}});
+    const std::string late = millrace_.start_instance("waiter", {{"key", "late"}});
+    const TimePoint deadline = deadline_of(in_time);
+    const TimePoint last_deadline = deadline_of(late);
+    millrace_.kill();
+    publish("go", timeout, timeout);
+    const bool was_in_time = now() < deadline;
+    wait_until_past(last_deadline);
+    publish("go", fmt::format("late-{}", timeout), "late");
+    millrace_.start_ready();
+    if (!was_in_time) continue;
+
+    millrace_.instance_once(in_time, "complete");
+    EXPECT_FALSE(timed_out(in_time));
+    millrace_.instance_once(late, "complete");
+    EXPECT_TRUE(timed_out(late));
+    return;
+  }
+  FAIL() << "no event was published in time";
+}
+
+TEST_F(Restart, ADelayedEventGoesOutOnceAndNotBeforeItsTime) {
+  millrace_.apply(R"(
+id: reminder
+states:
+  - id: remind
+    type: generateEvent
+    delay: PT1S
+    event:
+      type: reminder
+      source: reminder
+)");
+  const std::unique_ptr<RawNatsClient> events = nats_.client();
+  events->subscribe("millrace.events.default.reminder");
+  const TimePoint begun = now();
+  const std::string id = millrace_.start_instance("reminder", Json::object());
+  millrace_.kill();
+  millrace_.start_ready();
+  ASSERT_TRUE(events->next());
+  EXPECT_GE(now() - begun, Duration(1000));
+  millrace_.kill();
+  millrace_.start_ready();
+  millrace_.apply(kCounter);
+  publish("count", "marker");
+  millrace_.only_instance_once("counter", "complete");
+  const Json info = events->api("STREAM.INFO.MILLRACE_EVENTS", {{"subjects_filter", ">"}});
+  EXPECT_EQ(info["state"]["subjects"]["millrace.events.default.reminder"], 1) << info;
+}
+
+TEST_F(Restart, AnEventThatComesAgainCountsOnce) {
+  millrace_.apply(kCounter);
+  publish("count", "1");
+  ASSERT_TRUE(millrace_.has_instances("workflow=counter", 1));
+  publish("count", "1");
+  millrace_.kill();
+  publish("count", "1");
+  millrace_.start_ready();
+  publish("count", "1");
+  publish("count", "2");
+  ASSERT_TRUE(millrace_.has_instances("workflow=counter&status=complete", 2));
+  publish("count", "3");  // what came before it was applied before it
+  ASSERT_TRUE(millrace_.has_instances("workflow=counter", 3));
+}
+
+TEST_F(Restart, HalfAGroupOfEventsIsKept) {
+  millrace_.apply(read_repository_file("examples/order-fan-in/order-ready.yaml"));
+  const auto send = [&](std::string_view type, std::string_view source) {
+    const Json ack = nats_.client()->publish_acked(
+        fmt::format("millrace.events.default.{}", type), "",
+        fmt::format(R"({{"specversion":"1.0","id":"1","source":"{}","type":"{}","orderid":"o-1",)"
+                    R"("data":{{}}}})",
+                    source, type));
+    ASSERT_TRUE(ack.contains("seq")) << ack;
+  };
+  send("order.placed", "shop");
+  millrace_.kill();
+  send("order.packed", "warehouse");
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.stop(), 0);
+  millrace_.start_ready();
+  send("order.paid", "payments.card");
+  EXPECT_TRUE(millrace_.has_instances("workflow=order-ready", 1));
+}
+
+}  // namespace
+}  // namespace millrace
