@@ -1,0 +1,212 @@
+#include "bench/harness.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+/// The millrace that was built beside this program.
+std::filesystem::path binary() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "cli" /
+         "millrace";
+}
+
+size_t append(char* data, size_t size, size_t count, void* to) {
+  static_cast<std::string*>(to)->append(data, size * count);
+  return size * count;
+}
+
+void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+}  // namespace
+
+double percentile(std::vector<double> samples, double part) {
+  CHECK(!samples.empty());
+  const auto nth =
+      samples.begin() + static_cast<ptrdiff_t>(part * static_cast<double>(samples.size() - 1));
+  std::nth_element(samples.begin(), nth, samples.end());
+  return *nth;
+}
+
+MillraceProcess::MillraceProcess(std::filesystem::path data, std::string nats_url)
+    : data_(std::move(data)), nats_url_(std::move(nats_url)) {}
+
+MillraceProcess::~MillraceProcess() {
+  if (pid_ > 0) kill();
+}
+
+double MillraceProcess::start() {
+  const Stopwatch watch;
+  std::array<int, 2> log;
+  CHECK(pipe(log.data()) == 0);
+  pid_ = fork();
+  CHECK(pid_ >= 0);
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(log[1], STDERR_FILENO);
+    close(log[0]);
+    const std::string program = binary().string();
+    execl(program.c_str(), "millrace", "serve", "--data", data_.c_str(), "--listen", "127.0.0.1:0",
+          "--nats", nats_url_.c_str(), nullptr);
+    _exit(127);
+  }
+  close(log[1]);
+  std::string text;
+  port_ = 0;
+  while (port_ == 0) {
+    std::array<char, 4096> buffer;
+    const ssize_t size = read(log[0], buffer.data(), buffer.size());
+    CHECK(size > 0, "millrace did not start: {}", text);
+    text.append(buffer.data(), static_cast<size_t>(size));
+    const size_t at = text.find("on port ");
+    if (at != std::string::npos) port_ = std::atoi(text.c_str() + at + 8);
+  }
+  // What it says later goes to our standard error, so that it never blocks on a full pipe.
+  std::thread([fd = log[0]] {
+    std::array<char, 4096> buffer;
+    for (ssize_t size; (size = read(fd, buffer.data(), buffer.size())) > 0;) {
+      if (write(STDERR_FILENO, buffer.data(), static_cast<size_t>(size)) < 0) break;
+    }
+    close(fd);
+  }).detach();
+  for (long status = 0; status != 200; pause_briefly()) request("GET", "/readyz", "", &status);
+  return watch.seconds();
+}
+
+void MillraceProcess::kill() {
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::string MillraceProcess::request(const std::string& method, const std::string& path,
+                                     const std::string& body, long* status) {
+  const std::string url = fmt::format("http://127.0.0.1:{}{}", port_, path);
+  std::string answer;
+  CURL* curl = curl_easy_init();
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method.c_str());
+  if (!body.empty()) {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
+  }
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
+  if (curl_easy_perform(curl) == CURLE_OK) {
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
+  }
+  curl_easy_cleanup(curl);
+  return answer;
+}
+
+void MillraceProcess::apply(const std::string& workflow_text, const std::string& id) {
+  long status = 0;
+  const std::string answer =
+      request("PUT", "/v1/ns/default/workflows/" + id, workflow_text, &status);
+  CHECK(status == 200 || status == 201, "{}", answer);
+}
+
+double MillraceProcess::metric(const std::string& name) {
+  long status = 0;
+  const std::string text = request("GET", "/metrics", "", &status);
+  double sum = 0;
+  for (size_t at = 0; (at = text.find("\n" + name, at)) != std::string::npos; ++at) {
+    const size_t end = text.find('\n', at + 1);
+    const size_t space = text.rfind(' ', end);
+    sum += std::atof(text.c_str() + space + 1);
+  }
+  return sum;
+}
+
+void MillraceProcess::wait_for(const std::string& name, double value) {
+  while (metric(name) < value) pause_briefly();
+}
+
+int64_t MillraceProcess::anonymous_memory() const {
+  std::ifstream status(fmt::format("/proc/{}/status", pid_));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::atoll(line.c_str() + 8) * 1024;
+  }
+  return 0;
+}
+
+Client::Client(const std::string& url) {
+  natsOptions* options = nullptr;
+  natsOptions_Create(&options);
+  natsOptions_SetURL(options, url.c_str());
+  natsOptions_SetSendAsap(options, true);
+  CHECK(natsConnection_Connect(&connection_, options) == NATS_OK);
+  natsOptions_Destroy(options);
+}
+
+Client::~Client() {
+  for (natsSubscription* one : subscriptions_) natsSubscription_Destroy(one);
+  natsConnection_Destroy(connection_);
+}
+
+void Client::subscribe(const std::string& subject, Heard heard) {
+  heard_.push_back(std::make_unique<Heard>(std::move(heard)));
+  natsSubscription* subscription = nullptr;
+  CHECK(natsConnection_Subscribe(
+            &subscription, connection_, subject.c_str(),
+            [](natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
+              (*static_cast<Heard*>(closure))(
+                  {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+              natsMsg_Destroy(message);
+            },
+            heard_.back().get()) == NATS_OK);
+  natsSubscription_SetPendingLimits(subscription, -1, -1);
+  subscriptions_.push_back(subscription);
+  flush();
+}
+
+void Client::publish(const std::string& subject, std::string_view data) {
+  CHECK(natsConnection_Publish(connection_, subject.c_str(), data.data(),
+                               static_cast<int>(data.size())) == NATS_OK);
+}
+
+void Client::flush() { CHECK(natsConnection_Flush(connection_) == NATS_OK); }
+
+std::string event_text(std::string_view type, std::string_view id, std::string_view key) {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"bench","type":"{}","key":"{}",)"
+                     R"("datacontenttype":"application/json","data":{{"filler":"{}"}}}})",
+                     id, type, key, std::string(330, 'x'));
+}
+
+Site::Site() {
+  // Beside this program: on the disk that is measured, not in a memory file system.
+  std::string name =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "run-XXXXXX").string();
+  CHECK(mkdtemp(name.data()) != nullptr);
+  folder = name;
+  auto started = DevServer::start({.folder = folder / "nats"});
+  CHECK(started.has_value(), "{}", started.error().message);
+  broker = std::move(*started);
+}
+
+Site::~Site() {
+  broker.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+void row(std::string_view what, std::string_view figure, std::string_view beside) {
+  fmt::print("| {:<58} | {:>28} | {:<44} |\n", what, figure, beside);
+  std::fflush(stdout);
+}
+
+}  // namespace millrace

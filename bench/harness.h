@@ -1,0 +1,102 @@
+// What the benchmarks share: a millrace as a process of its own beside a private nats-server, a
+// plain NATS client as the load, and figures.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nats/nats.h>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "broker/dev_server.h"
+
+namespace millrace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// The time since it was made.
+class Stopwatch {
+ public:
+  double seconds() const { return Seconds(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// The value below which `part` of the samples lie.
+double percentile(std::vector<double> samples, double part);
+
+/// `millrace serve` as a child process, on a folder that goes with it.
+class MillraceProcess {
+ public:
+  MillraceProcess(std::filesystem::path data, std::string nats_url);
+  ~MillraceProcess();
+  MillraceProcess(const MillraceProcess&) = delete;
+  MillraceProcess& operator=(const MillraceProcess&) = delete;
+
+  /// Starts it and waits until it is ready; how long that took, in seconds.
+  double start();
+  /// SIGKILL.
+  void kill();
+
+  void apply(const std::string& workflow_text, const std::string& id);
+  /// A metric's value, summed over its labels.
+  double metric(const std::string& name);
+  /// Waits until `metric(name)` reaches `value`.
+  void wait_for(const std::string& name, double value);
+  /// Anonymous resident memory in bytes.
+  int64_t anonymous_memory() const;
+
+ private:
+  std::string request(const std::string& method, const std::string& path, const std::string& body,
+                      long* status);
+
+  std::filesystem::path data_;
+  std::string nats_url_;
+  int pid_ = -1;
+  int port_ = 0;
+};
+
+/// A plain client: publishes without waiting, hears what it subscribed to on the library's thread.
+class Client {
+ public:
+  explicit Client(const std::string& url);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  using Heard = std::function<void(std::string_view data)>;
+  void subscribe(const std::string& subject, Heard heard);
+  void publish(const std::string& subject, std::string_view data);
+  void flush();
+
+  natsConnection* handle() { return connection_; }
+
+ private:
+  natsConnection* connection_ = nullptr;
+  std::vector<natsSubscription*> subscriptions_;
+  std::vector<std::unique_ptr<Heard>> heard_;
+};
+
+/// A structured event of about 512 bytes.
+std::string event_text(std::string_view type, std::string_view id, std::string_view key);
+
+/// A private broker and a folder for everything, both gone at the end.
+struct Site {
+  Site();
+  ~Site();
+  std::filesystem::path folder;
+  std::unique_ptr<DevServer> broker;
+};
+
+/// Prints one line of the table.
+void row(std::string_view what, std::string_view figure, std::string_view beside = "");
+
+}  // namespace millrace
