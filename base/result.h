@@ -31,15 +31,15 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
            static_cast<const tl::expected<T, Error>&>(b);
   }
   template <class U>
-    requires(!std::is_void_v<T> && !std::is_base_of_v<tl::expected<T, Error>, U>)
-  friend bool operator==(const Result& a, const U& b) {
+  requires(!std::is_void_v<T> && !std::is_base_of_v<tl::expected<T, Error>, U>) friend bool
+  operator==(const Result& a, const U& b) {
     return a.has_value() && *a == b;
   }
 };
 
 /// What TRY yields: the value moved out, or nothing for a Status.
-template <class T>
-T take_value(tl::expected<T, Error>&& result) {
+template <class T, class E>
+T take_value(tl::expected<T, E>&& result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
