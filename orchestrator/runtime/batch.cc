@@ -87,13 +87,13 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
                         .message = event_message(input.space, input.event)});
   }
   const Targets targets = parts_.waiting.match(input.space, input.event);
-  const Fingerprint known_as = fingerprint_of(input.space, input.event);
-  const bool kept = parts_.recent.wants(*space, known_as);
+  const bool kept = parts_.recent.wants(*space);
   const bool matched = !targets.starts.empty() || !targets.instances.empty();
   if (!matched) ++outcome_.counts.events_unmatched;
   if (!matched && !kept) return {};
+  const Fingerprint known_as = fingerprint_of(input.space, input.event);
   parts_.dedupe.move_to(parts_.tx, input.stamped);
-  if (parts_.dedupe.seen(known_as)) {
+  if (parts_.dedupe.seen(known_as) || parts_.recent.seen(known_as)) {
     ++outcome_.counts.events_duplicate;
     return {};
   }

@@ -49,10 +49,6 @@ void Recent::update(const Instance& instance) {
   ++spaces_[instance.space];
 }
 
-bool Recent::wants(NamespaceNumber space, const Fingerprint& known_as) const {
-  return spaces_.contains(space) && !known_.contains(known_as);
-}
-
 void Recent::keep(Transaction& tx, NamespaceNumber space, const Event& event,
                   const Fingerprint& known_as) {
   const RecentPlace place{.space = space, .type = type_of(event.type), .number = ++last_};

@@ -41,9 +41,13 @@ class Recent {
   /// The number of the newest event that was ever kept: where who is moved now listens from.
   uint64_t last() const { return last_; }
 
-  /// Whether an event of that namespace must be kept: somebody there is on its way, and this is not
-  /// another sending of one that is kept.
-  bool wants(NamespaceNumber space, const Fingerprint& known_as) const;
+  /// Whether events of that namespace must be kept: somebody there is on its way.
+  bool wants(NamespaceNumber space) const { return spaces_.contains(space); }
+
+  /// Whether that event is kept: it may have an effect yet, so another sending of it is a
+  /// duplicate.
+  bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
+
   void keep(Transaction& tx, NamespaceNumber space, const Event& event,
             const Fingerprint& known_as);
 
