@@ -6,10 +6,9 @@ namespace millrace {
 
 void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
                     Duration elapsed) {
-  // Also when it is told again, of a batch that was lost.
   if (ack) erase_outbox(tx, number);
   const auto found = under_way_.find(number);
-  if (found == under_way_.end()) return;
+  if (found == under_way_.end()) return;  // told again
   const std::optional<InstanceId> instance = found->second;
   under_way_.erase(found);
   if (!ack) {
@@ -19,7 +18,6 @@ void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& 
   }
   if (!instance) return;
   const auto line = lines_.find(*instance);
-  if (line == lines_.end()) return;  // from before a rewind(), and not found again yet
   if (line->second.empty()) {
     lines_.erase(line);
     return;
@@ -27,16 +25,6 @@ void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& 
   due_.emplace(line->second.front(), instance);
   line->second.pop_front();
   --behind_;
-}
-
-void Outbox::rewind() {
-  next_ = 1;
-  has_more_ = true;
-  due_.clear();
-  failed_.clear();
-  retry_at_.reset();
-  lines_.clear();
-  behind_ = 0;
 }
 
 Status Outbox::pump(const View& view, Duration elapsed) {
@@ -60,16 +48,15 @@ Status Outbox::pump(const View& view, Duration elapsed) {
 }
 
 void Outbox::take(uint64_t number, OutboxRecord record) {
-  const bool is_under_way = under_way_.contains(number);  // from before a rewind()
   if (record.instance) {
     const auto [line, is_first] = lines_.try_emplace(*record.instance);
-    if (!is_first && !is_under_way) {
+    if (!is_first) {
       line->second.push_back(number);
       ++behind_;
       return;
     }
   }
-  if (!is_under_way) send(number, std::move(record));
+  send(number, std::move(record));
 }
 
 void Outbox::send(uint64_t number, OutboxRecord record) {

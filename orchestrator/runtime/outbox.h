@@ -32,14 +32,12 @@ class Outbox {
   Outbox(Publisher& publisher, Settled settled)
       : publisher_(publisher), settled_(std::move(settled)) {}
 
-  /// Takes in what `settled` told: erases the row, or notes that it must be sent again.
+  /// Takes in what `settled` told: erases the row, or notes that it must be sent again. To be told
+  /// again when the batch in which it was is lost.
   void settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed);
 
   /// A batch with messages is on disk.
   void committed() { has_more_ = true; }
-
-  /// The batch in which messages were settled is lost: their rows are still there.
-  void rewind();
 
   /// Sends what is committed and due, as far as the window reaches.
   Status pump(const View& view, Duration elapsed);

@@ -386,7 +386,6 @@ void Processor::lose_batch(Work work, const Error& error) {
 /// Makes the caches anew.
 void Processor::forget_batch() {
   tx_.drop();
-  outbox_.rewind();
   if (const Status loaded = load(); !loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
     std::abort();
@@ -411,6 +410,7 @@ void Processor::make_room(Work& work) {
   spdlog::error("nor could room be made: {}", outcome.error().message);
   forget_batch();
   move_all(room.commands, work.commands);
+  move_all(room.settlements, work.settlements);
 }
 
 // Out.
