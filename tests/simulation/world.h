@@ -39,6 +39,18 @@ class VirtualClock final : public Clock {
   Duration elapsed_{0};
 };
 
+/// The broker's clock: nobody sets that one.
+class BrokersClock final : public Clock {
+ public:
+  explicit BrokersClock(const VirtualClock& clock) : clock_(clock), start_(clock.now()) {}
+
+  TimePoint now() const override { return start_ + clock_.elapsed(); }
+
+ private:
+  const VirtualClock& clock_;
+  TimePoint start_;
+};
+
 /// Stands for the jq workers: a program is a function of the test's. Answers at once, or, while
 /// held, when it is told to.
 class TestEvaluator {
@@ -94,7 +106,8 @@ class World {
   World& operator=(const World&) = delete;
 
   VirtualClock clock;
-  MemoryBroker broker{clock};
+  BrokersClock brokers_clock{clock};
+  MemoryBroker broker{brokers_clock};
   TestEvaluator evaluator;
 
   Processor& processor() { return *processor_; }
