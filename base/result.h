@@ -68,5 +68,6 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
     ::millrace::take_value(std::move(name));                   \
   })
 
-/// The value of a Result, or return its error from the enclosing function.
+/// The value of a Result, or return its error from the enclosing function. One in a statement:
+/// g++ does not destroy what an expression has built before the early return.
 #define TRY(expression) MILLRACE_TRY(MILLRACE_JOIN(try_result_, __COUNTER__), expression)
