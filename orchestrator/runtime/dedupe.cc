@@ -4,6 +4,10 @@
 
 namespace millrace {
 
+Fingerprint fingerprint_of(std::string_view space, const Event& event) {
+  return fingerprint({space, event.source, event.id});
+}
+
 size_t Dedupe::Hash::operator()(const Fingerprint& event) const {
   size_t hash = 0;
   std::memcpy(&hash, event.data(), sizeof(hash));

@@ -4,16 +4,21 @@
 
 #include <cstddef>
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
+
+/// What an event is known as.
+Fingerprint fingerprint_of(std::string_view space, const Event& event);
 
 /// SEMANTICS "Events in" 7.
 struct DedupeWindow {

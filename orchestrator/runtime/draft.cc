@@ -1,0 +1,31 @@
+#include "orchestrator/runtime/draft.h"
+
+#include "orchestrator/runtime/messages.h"
+
+namespace millrace {
+
+Result<uint64_t> Draft::next(Counter counter) {
+  auto found = counters.find(counter);
+  if (found == counters.end()) {
+    found = counters.emplace(counter, TRY(read_counter(tx, counter))).first;
+  }
+  return ++found->second;
+}
+
+Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const Event& event) {
+  ++outcome.counts.published;
+  return send({instance, event_message(catalog.name_of(space), event)});
+}
+
+Status Draft::dead_letter(const DeadLetter& letter) {
+  ++outcome.counts.dead_letters;
+  return send({std::nullopt, dead_letter_message(letter, cursor.stream_created)});
+}
+
+Status Draft::send(const OutboxRecord& record) {
+  write_outbox(tx, TRY(next(Counter::kOutbox)), record);
+  outcome.has_outbox = true;
+  return {};
+}
+
+}  // namespace millrace

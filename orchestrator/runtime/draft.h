@@ -1,0 +1,81 @@
+// Draft: one commit in the making. The transaction and the caches that go with it, the numbers that
+// were given out, the messages that are to leave, and what is to be done once it is on disk. The
+// parts of a batch (batch.h) all write into the same one. Engine thread only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/effect.h"
+#include "model/input.h"
+#include "orchestrator/engine/engine.h"
+#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/recent.h"
+#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// Makes the id of an instance that starts at that time.
+using IdMaker = std::function<InstanceId(TimePoint)>;
+
+/// What happened, for the metrics.
+struct BatchCounts {
+  uint64_t events = 0;
+  uint64_t events_unmatched = 0;
+  uint64_t events_duplicate = 0;
+  uint64_t events_unreadable = 0;
+  uint64_t instances_started = 0;
+  uint64_t instances_woken = 0;
+  uint64_t timers_fired = 0;
+  uint64_t published = 0;
+  uint64_t dead_letters = 0;
+  uint64_t groups_closed = 0;       ///< events of eventsAnd groups that a new revision closed
+  std::array<uint64_t, 8> ended{};  ///< by InstanceStatus
+};
+
+/// What is to be done once the batch is on disk.
+struct BatchOutcome {
+  std::vector<Effect> effects;            ///< Evaluate and Answer; the others are rows
+  std::vector<ContinueInput> unfinished;  ///< to be given to the next batch
+  std::vector<std::pair<NamespaceNumber, InstanceId>> ended;
+  bool has_outbox = false;
+  BatchCounts counts;
+};
+
+/// The store, its caches, and what else a batch needs. All of them outlive it.
+struct BatchParts {
+  Transaction& tx;
+  Catalog& catalog;
+  Waiting& waiting;
+  Dedupe& dedupe;
+  Recent& recent;
+  IdMaker make_id;
+  EngineLimits limits;
+};
+
+struct Draft : BatchParts {
+  explicit Draft(BatchParts parts) : BatchParts(std::move(parts)) {}
+
+  Cursor cursor;  ///< how far the event stream is applied
+  BatchOutcome outcome;
+  std::map<Counter, uint64_t> counters;  ///< those that were used, as they now stand
+
+  /// The next number of that kind.
+  Result<uint64_t> next(Counter counter);
+
+  /// Puts a message into the outbox.
+  Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event);
+  Status dead_letter(const DeadLetter& letter);
+  Status send(const OutboxRecord& record);
+};
+
+}  // namespace millrace

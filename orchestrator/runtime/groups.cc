@@ -1,0 +1,120 @@
+#include "orchestrator/runtime/groups.h"
+
+#include <fmt/format.h>
+
+#include "cloudevents/json_format.h"
+#include "matchers/correlation.h"
+#include "orchestrator/runtime/messages.h"
+#include "states/event_pattern.h"
+
+namespace millrace {
+
+Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& events) {
+  std::map<std::string, std::vector<Json>> by_type;
+  for (size_t i = 0; i < events.size(); ++i) {
+    by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));
+  }
+  Json input = Json::object();
+  for (auto& [type, values] : by_type) {
+    input[type] = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
+  }
+  return input;
+}
+
+Json started_by(const Event& event) {
+  return {{"by", "event"},
+          {"event", {{"type", event.type}, {"source", event.source}, {"id", event.id}}}};
+}
+
+bool same_groups(const Start& a, const Start& b) {
+  return a.kind == Start::Kind::kEventsAnd && b.kind == Start::Kind::kEventsAnd &&
+         a.events == b.events && a.correlate == b.correlate;
+}
+
+Result<bool> Groups::offer(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+                           const Workflow& workflow, const std::vector<size_t>& entries) {
+  const Start& start_of = workflow.start;
+  const auto key = correlation_key(input.event, start_of.correlate);
+  if (!key) return false;  // without a correlated attribute
+  const Fingerprint group = fingerprint({*key});
+  auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
+                     .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
+  const size_t chosen = choose_entry(waiting, entries);
+
+  GroupedEvent grouped{
+      .queue = {entry.number, group, static_cast<uint16_t>(chosen)},
+      .number = TRY(draft_.next(Counter::kGrouped)),
+      .record = {.position = input.sequence, .event = encode_json_event(input.event)}};
+  if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
+  write_grouped(draft_.tx, grouped);
+  ++waiting[chosen];
+  if (is_complete(waiting)) {
+    TRY(start(now, input, entry, workflow, group, std::move(waiting)));
+    return true;
+  }
+  write_counts(draft_.tx, entry.number, group, waiting);
+  if (grouped.record.expires) {
+    draft_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
+  }
+  return true;
+}
+
+/// Every queue of the group has an event: the heads start one instance.
+Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+                     const Workflow& workflow, const Fingerprint& group,
+                     std::vector<uint32_t> waiting) {
+  std::vector<Event> events;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
+    const auto head = TRY(read_first_grouped(draft_.tx, queue));
+    if (!head) return fail("store.corrupt", "a group counts an event that is not there");
+    auto event = decode_json_event(head->record.event);
+    if (!event) return fail("store.corrupt", "a grouped event does not decode");
+    events.push_back(std::move(*event));
+    erase_grouped(draft_.tx, queue, head->number);
+    draft_.waiting.disarm_grouped(head->number);
+    --waiting[i];
+  }
+  write_counts(draft_.tx, entry.number, group, waiting);
+  TRY(instances_.start(now, entry, workflow, input_of(workflow.start.events, events),
+                       started_by(input.event), {}));
+  return {};
+}
+
+Status Groups::expire(uint64_t number) {
+  const auto event = TRY(read_grouped(draft_.tx, number));
+  if (!event) return {};  // it has started an instance, or its group was closed
+  const GroupQueue& queue = event->queue;
+  auto waiting = TRY(read_counts(draft_.tx, queue.workflow, queue.group));
+  if (!waiting) return fail("store.corrupt", "a grouped event has no group");
+  --(*waiting)[queue.entry];
+  erase_grouped(draft_.tx, queue, number);
+  write_counts(draft_.tx, queue.workflow, queue.group, *waiting);
+  return {};
+}
+
+Status Groups::close_all(const WorkflowEntry& entry, const std::string& space) {
+  Status status;
+  TRY(close_groups(draft_.tx, entry.number, [&](const GroupedEvent& grouped) {
+    if (!status) return;
+    ++draft_.outcome.counts.groups_closed;
+    draft_.waiting.disarm_grouped(grouped.number);
+    auto event = decode_json_event(grouped.record.event);
+    if (!event) {
+      status = fail("store.corrupt", "a grouped event does not decode");
+      return;
+    }
+    status = draft_.dead_letter(
+        {.space = space,
+         .reason = {"start.group_closed",
+                    fmt::format(
+                        "the start of workflow \"{}\" for which it waited has changed or is "
+                        "gone",
+                        entry.id)},
+         .sequence = grouped.record.position,
+         .message = event_message(space, *event)});
+  }));
+  return status;
+}
+
+}  // namespace millrace

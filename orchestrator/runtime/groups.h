@@ -1,0 +1,47 @@
+// Groups: the events that wait for an eventsAnd start to be whole (SEMANTICS "eventsAnd"). Each
+// group of a workflow has a queue for every entry of the start; when all have an event, the heads
+// start one instance. Rows of the store; the timers of lifespans are in Waiting. Engine thread
+// only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/instances.h"
+
+namespace millrace {
+
+/// The input of an event-started instance: each payload under its type, in entry order; a type that
+/// several entries have holds an array (SEMANTICS "Events in" 6).
+Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& events);
+
+/// The detail of its first history record.
+Json started_by(const Event& event);
+
+/// Whether groups made for one start fit the other (SEMANTICS "eventsAnd" 2).
+bool same_groups(const Start& a, const Start& b);
+
+class Groups {
+ public:
+  Groups(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
+
+  /// Stores the event, and starts what it makes whole. False: it lacks a correlated attribute.
+  Result<bool> offer(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+                     const Workflow& workflow, const std::vector<size_t>& entries);
+
+  /// The lifespan of an event is over.
+  Status expire(uint64_t number);
+
+  /// Closes all groups of a workflow; each event in them becomes a dead letter.
+  Status close_all(const WorkflowEntry& entry, const std::string& space);
+
+ private:
+  Status start(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+               const Workflow& workflow, const Fingerprint& group, std::vector<uint32_t> waiting);
+
+  Draft& draft_;
+  Instances& instances_;
+};
+
+}  // namespace millrace

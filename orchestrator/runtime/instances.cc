@@ -1,0 +1,136 @@
+#include "orchestrator/runtime/instances.h"
+
+#include "cloudevents/json_format.h"
+
+namespace millrace {
+
+Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
+                                    const Workflow& workflow, Json data, Json how,
+                                    std::string idempotency_key) {
+  ++draft_.outcome.counts.instances_started;
+  const InstanceId id = draft_.make_id(now);
+  Touched& touched = touched_[id];
+  touched.is_new = true;
+  touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
+                                   std::move(data), now, draft_.recent.last());
+  touched.instance.idempotency_key = std::move(idempotency_key);
+  touched.data = touched.instance.data.shared_text();
+  how["revision"] = entry.latest;
+  touched.history.push_back({.time = now, .kind = HistoryKind::kStarted, .detail = std::move(how)});
+  TRY(step(now, touched, Proceed{}));
+  return id;
+}
+
+Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
+  if (const auto found = touched_.find(id); found != touched_.end()) return &found->second;
+  auto instance = TRY(read_living(draft_.tx, space, id));
+  if (!instance) return nullptr;
+  Touched& touched = touched_[id];
+  touched.instance = std::move(*instance);
+  touched.data = touched.instance.data.shared_text();
+  touched.had_slots = !touched.instance.slots.empty();
+  return &touched;
+}
+
+Result<bool> Instances::step(TimePoint now, Touched& touched, const Stimulus& stimulus) {
+  const bool changed = TRY(step_once(now, touched, stimulus));
+  if (changed) TRY(offer_recent(now, touched));
+  return changed;
+}
+
+Status Instances::offer_recent(TimePoint now, Touched& touched) {
+  const Instance& instance = touched.instance;
+  while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
+    const auto match = TRY(draft_.recent.find(draft_.tx, instance));
+    if (!match) return {};
+    TRY(step_once(
+        now, touched,
+        Matched{.event = &match->event, .entries = match->entries, .position = match->number}));
+    ++draft_.outcome.counts.instances_woken;
+    const Fingerprint known_as =
+        fingerprint_of(draft_.catalog.name_of(instance.space), match->event);
+    if (!draft_.dedupe.seen(known_as)) draft_.dedupe.add(known_as);
+  }
+  return {};
+}
+
+Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulus& stimulus) {
+  Instance& instance = touched.instance;
+  if (has_ended(instance.status)) return false;
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
+  StepResult result = millrace::step(*workflow, instance, stimulus, now, draft_.limits);
+  if (!result.changed) return false;
+
+  touched.changed = true;
+  for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
+  for (Effect& effect : result.effects) {
+    if (const auto* publish = std::get_if<Publish>(&effect)) {
+      TRY(take(instance.id, *publish));
+    } else {
+      draft_.outcome.effects.push_back(std::move(effect));
+    }
+  }
+  if (result.unfinished) draft_.outcome.unfinished.push_back({instance.space, instance.id});
+  if (has_ended(instance.status)) {
+    draft_.outcome.ended.emplace_back(instance.space, instance.id);
+    ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
+  }
+  draft_.waiting.update(draft_.catalog.name_of(instance.space), instance);
+  draft_.recent.update(instance);
+  return true;
+}
+
+Status Instances::take(const InstanceId& instance, const Publish& asked) {
+  if (!asked.at) return draft_.publish(asked.space, instance, asked.event);
+  const uint64_t number = TRY(draft_.next(Counter::kDelayed));
+  write_delayed(draft_.tx, number,
+                {.space = asked.space,
+                 .instance = instance,
+                 .at = *asked.at,
+                 .event = encode_json_event(asked.event)});
+  draft_.waiting.arm_delayed(number, *asked.at);
+  return {};
+}
+
+Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
+                                                  std::optional<WorkflowNumber> workflow) const {
+  std::vector<InstanceId> found;
+  const auto see = [&](const Instance& head) {
+    if (!workflow || head.revision.workflow == *workflow) found.push_back(head.id);
+  };
+  // What this batch has touched is not in the rows yet, or no longer what they say.
+  TRY(each_living(draft_.tx, space, [&](const Instance& head) {
+    if (!touched_.contains(head.id)) see(head);
+  }));
+  for (const auto& [id, touched] : touched_) {
+    if (touched.instance.space == space && !has_ended(touched.instance.status)) {
+      see(touched.instance);
+    }
+  }
+  return found;
+}
+
+Status Instances::write() {
+  for (auto& [id, touched] : touched_) {
+    if (!touched.changed && !touched.is_new) continue;
+    Instance& instance = touched.instance;
+    if (!touched.history.empty()) {
+      const uint64_t number = TRY(draft_.next(Counter::kHistory));
+      instance.history_count += touched.history.size();
+      write_history(draft_.tx, number,
+                    {.space = instance.space,
+                     .instance = instance.id,
+                     .previous = instance.last_history,
+                     .records = std::move(touched.history)});
+      instance.last_history = number;
+    }
+    write_instance(draft_.tx, instance,
+                   {.input = touched.is_new,
+                    .data = instance.data.shared_text() != touched.data,
+                    .slots = touched.had_slots || !instance.slots.empty()});
+  }
+  touched_.clear();
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,57 @@
+// Instances: those that the batch in hand has made or read. Each is read once, stepped as often as
+// the batch's inputs concern it, and written once at the end. Engine thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orchestrator/runtime/draft.h"
+
+namespace millrace {
+
+/// An instance in the hands of a batch, and how its rows stood when it was read.
+struct Touched {
+  Instance instance;
+  bool is_new = false;
+  bool changed = false;
+  std::shared_ptr<const std::string> data;  ///< its text as read
+  bool had_slots = false;
+  std::vector<HistoryRecord> history;
+};
+
+class Instances {
+ public:
+  explicit Instances(Draft& draft) : draft_(draft) {}
+
+  /// Starts one and lets it run as far as it goes. `how` is the detail of its first record.
+  Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                           Json data, Json how, std::string idempotency_key);
+
+  /// The living instance, from this batch or the store; null if there is none.
+  Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
+
+  /// Whether the stimulus changed it; one that is stale does not. An instance that begins to listen
+  /// is offered what was kept for it.
+  Result<bool> step(TimePoint now, Touched& touched, const Stimulus& stimulus);
+
+  /// Those living of a workflow, or of the whole namespace, as the batch leaves them.
+  Result<std::vector<InstanceId>> living(NamespaceNumber space,
+                                         std::optional<WorkflowNumber> workflow) const;
+
+  /// Writes all that changed, and forgets them.
+  Status write();
+  void clear() { touched_.clear(); }
+
+ private:
+  Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  Status offer_recent(TimePoint now, Touched& touched);
+  Status take(const InstanceId& instance, const Publish& asked);
+
+  Draft& draft_;
+  std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order
+};
+
+}  // namespace millrace
