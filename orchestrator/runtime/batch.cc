@@ -22,8 +22,11 @@ Status Batch::load() {
   draft_.outcome = {};
   draft_.cursor = TRY(read_cursor(draft_.tx));
   cursor_moved_ = false;
-  return {};
+  woken_ = 0;
+  return fan_outs_.load();
 }
+
+Status Batch::go_on(TimePoint now) { return fan_outs_.go_on(now, limits_.woken_later); }
 
 Status Batch::apply(const Input& input) {
   return std::visit([&](const auto& what) { return apply(input.time, what); }, input.what);
@@ -65,24 +68,37 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
     ++draft_.outcome.counts.events_duplicate;
     return {};
   }
-  if (kept) draft_.recent.keep(draft_.tx, *space, input.event, known_as);
-  const uint64_t position = draft_.recent.last();
+  const bool too_many = targets.instances.size() > limits_.woken;
+  if (kept || too_many) draft_.recent.keep(draft_.tx, *space, input.event, known_as);
 
-  bool had_effect = false;
+  bool had_effect = too_many;
   for (const StartTarget& target : targets.starts) {
     had_effect |= TRY(offer_start(now, input, target));
   }
-  for (const InstanceTarget& target : targets.instances) {
-    Touched* const touched = TRY(instances_.touch(target.space, target.instance));
-    if (touched == nullptr) continue;
-    const bool woken = TRY(instances_.step(
-        now, *touched,
-        Matched{.event = &input.event, .entries = target.entries, .position = position}));
-    if (woken) ++draft_.outcome.counts.instances_woken;
-    had_effect |= woken;
+  if (too_many) {
+    TRY(fan_outs_.begin(targets.instances));
+  } else {
+    for (const InstanceTarget& target : targets.instances) {
+      had_effect |= TRY(offer(now, input, target, kept));
+    }
+    woken_ += targets.instances.size();
   }
   if (had_effect) draft_.dedupe.add(known_as);
   return {};
+}
+
+Result<bool> Batch::offer(TimePoint now, const EventInput& input, const InstanceTarget& target,
+                          bool kept) {
+  Touched* const touched = TRY(instances_.touch(target.space, target.instance));
+  if (touched == nullptr) return false;
+  // Where an event is still under way to its targets, those behind it are kept: this instance may
+  // have to get that one first, and then gets this one in its turn.
+  if (kept && !fan_outs_.empty()) return instances_.offer_recent(now, *touched);
+  const bool woken = TRY(instances_.step(
+      now, *touched,
+      Matched{.event = &input.event, .entries = target.entries, .position = draft_.recent.last()}));
+  if (woken) ++draft_.outcome.counts.instances_woken;
+  return woken;
 }
 
 Status Batch::apply(TimePoint, const UnreadableInput& input) {
@@ -120,6 +136,7 @@ Status Batch::apply(TimePoint now, const TimerInput& input) {
 Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
   Touched* const touched = TRY(instances_.touch(owner.space, owner.instance));
   if (touched == nullptr) return {};
+  if (!fan_outs_.empty()) TRY(instances_.offer_recent(now, *touched));
   const auto& timers = touched->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
@@ -182,6 +199,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   if (!draft_.tx.write_set().empty()) write_engine_time(draft_.tx, now);
 
   draft_.counters.clear();
+  woken_ = 0;
   return std::exchange(draft_.outcome, {});
 }
 

@@ -10,17 +10,35 @@
 #include "model/input.h"
 #include "orchestrator/runtime/commands.h"
 #include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/fan_outs.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
 
 namespace millrace {
 
+/// How much may be done in one batch, so that none holds up what comes after it (ARCHITECTURE,
+/// decision 9).
+struct BatchLimits {
+  size_t woken = 500;        ///< by one event; more than that, and it is worked off batch by batch
+  size_t woken_later = 250;  ///< of those
+};
+
 class Batch {
  public:
-  explicit Batch(BatchParts parts) : draft_(std::move(parts)) {}
+  Batch(BatchParts parts, BatchLimits limits) : draft_(std::move(parts)), limits_(limits) {}
 
-  /// Begins at the stored cursor.
+  /// Begins at the stored cursor, with what the store says is unfinished. The caches are loaded.
   Status load();
+
+  /// Goes on with the events whose targets are too many for one batch.
+  Status go_on(TimePoint now);
+  bool is_unfinished() const { return !fan_outs_.empty(); }
+  /// How many instances they have still to reach.
+  size_t fan_out() const { return fan_outs_.left(); }
+
+  /// Whether its events have woken so many instances that the next ones should wait for the next
+  /// batch.
+  bool is_full() const { return woken_ >= limits_.woken; }
 
   /// Applies one input. An error is one of the store's: the batch is lost, and so are the caches.
   Status apply(const Input& input);
@@ -47,12 +65,18 @@ class Batch {
 
   /// Whether the event concerned that start.
   Result<bool> offer_start(TimePoint now, const EventInput& input, const StartTarget& target);
+  /// Whether the event, which is `kept` or not, woke it.
+  Result<bool> offer(TimePoint now, const EventInput& input, const InstanceTarget& target,
+                     bool kept);
   void moved_to(uint64_t sequence, TimePoint stamped);
 
   Draft draft_;
+  BatchLimits limits_;
   Instances instances_{draft_};
+  FanOuts fan_outs_{draft_, instances_};
   Groups groups_{draft_, instances_};
   Commands commands_{draft_, instances_, groups_};
+  size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   uint32_t batches_without_effect_ = 0;
 };

@@ -40,6 +40,7 @@ class Catalog {
 
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
   const std::string& name_of(NamespaceNumber space) const;
+  bool has_namespace(NamespaceNumber space) const { return space_names_.contains(space); }
 
   /// In the order of their numbers, so that whoever walks them does so in a fixed order.
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }

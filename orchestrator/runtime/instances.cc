@@ -38,20 +38,23 @@ Result<bool> Instances::step(TimePoint now, Touched& touched, const Stimulus& st
   return changed;
 }
 
-Status Instances::offer_recent(TimePoint now, Touched& touched) {
+Result<bool> Instances::offer_recent(TimePoint now, Touched& touched) {
   const Instance& instance = touched.instance;
+  bool changed = false;
   while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
     const auto match = TRY(draft_.recent.find(draft_.tx, instance));
-    if (!match) return {};
+    if (!match) return changed;
+    changed = true;
     TRY(step_once(
         now, touched,
-        Matched{.event = &match->event, .entries = match->entries, .position = match->number}));
+        Matched{
+            .event = match->event.get(), .entries = match->entries, .position = match->number}));
     ++draft_.outcome.counts.instances_woken;
     const Fingerprint known_as =
-        fingerprint_of(draft_.catalog.name_of(instance.space), match->event);
+        fingerprint_of(draft_.catalog.name_of(instance.space), *match->event);
     if (!draft_.dedupe.seen(known_as)) draft_.dedupe.add(known_as);
   }
-  return {};
+  return changed;
 }
 
 Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulus& stimulus) {

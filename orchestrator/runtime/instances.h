@@ -37,6 +37,10 @@ class Instances {
   /// is offered what was kept for it.
   Result<bool> step(TimePoint now, Touched& touched, const Stimulus& stimulus);
 
+  /// Whether the instance, if it waits, was waiting for an event that is kept; it has got all such
+  /// events then, in their order.
+  Result<bool> offer_recent(TimePoint now, Touched& touched);
+
   /// Those living of a workflow, or of the whole namespace, as the batch leaves them.
   Result<std::vector<InstanceId>> living(NamespaceNumber space,
                                          std::optional<WorkflowNumber> workflow) const;
@@ -47,7 +51,6 @@ class Instances {
 
  private:
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
-  Status offer_recent(TimePoint now, Touched& touched);
   Status take(const InstanceId& instance, const Publish& asked);
 
   Draft& draft_;

@@ -55,6 +55,8 @@ struct Metrics::Series {
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
   prometheus::Gauge& outbox =
       gauge("millrace_outbox_in_flight", "Messages sent and not yet acknowledged.");
+  prometheus::Gauge& fan_out = gauge(
+      "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
 };
 
 Metrics::Metrics() : series_(std::make_unique<Series>()) {}
@@ -80,10 +82,11 @@ void Metrics::count(const BatchCounts& counts) {
   }
 }
 
-void Metrics::set_waiting(size_t listeners, size_t timers, size_t outbox) {
-  series_->listeners.Set(static_cast<double>(listeners));
-  series_->pending_timers.Set(static_cast<double>(timers));
-  series_->outbox.Set(static_cast<double>(outbox));
+void Metrics::set(const Levels& levels) {
+  series_->listeners.Set(static_cast<double>(levels.listeners));
+  series_->pending_timers.Set(static_cast<double>(levels.timers));
+  series_->outbox.Set(static_cast<double>(levels.outbox_in_flight));
+  series_->fan_out.Set(static_cast<double>(levels.fan_out));
 }
 
 std::string Metrics::text() const {

@@ -9,13 +9,21 @@
 
 namespace millrace {
 
+/// How things stand.
+struct Levels {
+  size_t listeners = 0;
+  size_t timers = 0;
+  size_t outbox_in_flight = 0;
+  size_t fan_out = 0;  ///< instances that an event under way has still to reach
+};
+
 class Metrics {
  public:
   Metrics();
   ~Metrics();
 
   void count(const BatchCounts& counts);
-  void set_waiting(size_t listeners, size_t timers, size_t outbox);
+  void set(const Levels& levels);
 
   /// The text exposition format 0.0.4.
   std::string text() const;

@@ -64,7 +64,8 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .dedupe = dedupe_,
               .recent = recent_,
               .make_id = parts_.make_id,
-              .limits = options.engine}) {}
+              .limits = options.engine},
+             options.batch) {}
 
 Processor::~Processor() { stop(); }
 
@@ -178,7 +179,7 @@ bool Processor::has_work() const {
 bool Processor::wait_until_quiet(Duration at_most) {
   std::unique_lock guard(lock_);
   return quiet_came_.wait_for(
-      guard, at_most, [&] { return !working_ && sent_ && !has_work() && settlements_.empty(); });
+      guard, at_most, [&] { return !working_ && at_rest_ && !has_work() && settlements_.empty(); });
 }
 
 Status Processor::ready() const {
@@ -193,7 +194,7 @@ void Processor::run() {
     {
       std::unique_lock guard(lock_);
       working_ = false;
-      sent_ = outbox_.idle();
+      at_rest_ = outbox_.idle() && next_wake() != Duration(0);
       quiet_came_.notify_all();
       const auto wanted = [&] { return closed_ || has_work(); };
       auto wake = next_wake();
@@ -223,7 +224,9 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty()) sooner(Duration(0));
+  if (!unfinished_.empty() || batch_.is_unfinished() || !left_.deliveries.empty()) {
+    sooner(Duration(0));
+  }
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
@@ -254,7 +257,7 @@ bool Processor::turn() {
   const bool wakes = next_wake() == Duration(0);
   const TimePoint now = std::max(time_, parts_.clock.now());
 
-  Work work = std::exchange(lost_, {});
+  Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
   gather(work);
   if (work.empty() && !wakes) return false;
@@ -282,9 +285,17 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
 
 /// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
 /// come before them, timers, commands, results.
-Status Processor::apply(const Work& work, TimePoint now) {
+Status Processor::apply(Work& work, TimePoint now) {
+  TRY(batch_.go_on(now));
   for (const ContinueInput& one : work.continues) TRY(batch_.apply({now, one}));
-  for (const Delivery& delivery : work.deliveries) TRY(apply(delivery, now));
+  size_t applied = 0;
+  for (; applied < work.deliveries.size() && !batch_.is_full(); ++applied) {
+    TRY(apply(work.deliveries[applied], now));
+  }
+  const auto next = work.deliveries.begin() + static_cast<ptrdiff_t>(applied);
+  left_.deliveries.assign(std::make_move_iterator(next),
+                          std::make_move_iterator(work.deliveries.end()));
+  work.deliveries.erase(next, work.deliveries.end());
   TRY(fire_until(now, now, is_behind()));
   TRY(apply(work.commands, now));
   for (const EvaluatedInput& one : work.results) TRY(batch_.apply({now, one}));
@@ -342,7 +353,7 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
 
 /// Whether the stream may still hold events that came before now.
 bool Processor::is_behind() const {
-  if (!caught_up_) return true;
+  if (!caught_up_ || !left_.deliveries.empty()) return true;
   const std::lock_guard guard(lock_);
   return !deliveries_.empty();
 }
@@ -379,7 +390,8 @@ void Processor::lose_batch(Work work, const Error& error) {
   for (const Asked& one : work.commands) answer(one.request, tl::unexpected(error));
   work.commands.clear();
   work.continues.clear();  // found again by load()
-  lost_ = std::move(work);
+  move_all(left_.deliveries, work.deliveries);
+  left_ = std::move(work);
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }
 
@@ -417,7 +429,10 @@ void Processor::make_room(Work& work) {
 
 void Processor::act(BatchOutcome outcome) {
   parts_.metrics.count(outcome.counts);
-  parts_.metrics.set_waiting(waiting_.listeners(), waiting_.timers(), outbox_.in_flight());
+  parts_.metrics.set({.listeners = waiting_.listeners(),
+                      .timers = waiting_.timers(),
+                      .outbox_in_flight = outbox_.in_flight(),
+                      .fan_out = batch_.fan_out()});
   move_all(outcome.unfinished, unfinished_);
   if (outcome.has_outbox) outbox_.committed();
   if (const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed()); !pumped) {

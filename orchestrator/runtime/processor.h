@@ -36,6 +36,7 @@ struct ProcessorOptions {
   size_t waiting_deliveries = 8192;  ///< before deliver() blocks
   size_t waiting_commands = 1024;    ///< before command() answers `busy`
   DedupeWindow dedupe;
+  BatchLimits batch;
   EngineLimits engine;
 };
 
@@ -120,7 +121,7 @@ class Processor final : public DeliverySink {
   void run();
   void gather(Work& work);
   bool has_work() const;  ///< under the lock
-  Status apply(const Work& work, TimePoint now);
+  Status apply(Work& work, TimePoint now);
   Status apply(const Delivery& delivery, TimePoint now);
   Status apply(const std::vector<Asked>& commands, TimePoint now);
   void settle(const std::vector<Settlement>& settlements);
@@ -152,7 +153,7 @@ class Processor final : public DeliverySink {
   std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> due_;
   std::vector<ContinueInput> unfinished_;
-  Work lost_;                         ///< of a batch that could not be committed, to be tried again
+  Work left_;                         ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before
   std::multimap<InstanceId, EndWaiter> end_waiters_;
 
@@ -170,7 +171,7 @@ class Processor final : public DeliverySink {
   bool closed_ = false;
   bool refuses_deliveries_ = false;
   bool working_ = false;  ///< a turn is under way
-  bool sent_ = true;      ///< the outbox is empty
+  bool at_rest_ = true;   ///< all is sent, and nothing is left to do by itself
   std::condition_variable quiet_came_;
 
   std::atomic<bool> connected_ = false;

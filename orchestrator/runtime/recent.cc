@@ -24,6 +24,7 @@ Status Recent::load(const View& view) {
   on_their_way_.clear();
   spaces_.clear();
   froms_.clear();
+  held_.clear();
   kept_.clear();
   known_.clear();
   last_ = TRY(read_counter(view, Counter::kRecent));
@@ -38,15 +39,44 @@ Status Recent::load(const View& view) {
 
 void Recent::update(const Instance& instance) {
   if (const auto found = on_their_way_.find(instance.id); found != on_their_way_.end()) {
-    const auto& [space, from] = found->second;
-    froms_.erase(froms_.find(from));
-    if (--spaces_[space] == 0) spaces_.erase(space);
+    await_no_more(found->second.first, found->second.second);
     on_their_way_.erase(found);
   }
   if (has_ended(instance.status) || instance.phase == Phase::kWaiting) return;
   on_their_way_.emplace(instance.id, std::pair(instance.space, instance.listen_from));
-  froms_.insert(instance.listen_from);
-  ++spaces_[instance.space];
+  await(instance.space, instance.listen_from);
+}
+
+void Recent::await(NamespaceNumber space, uint64_t from) {
+  froms_.insert(from);
+  ++spaces_[space];
+}
+
+void Recent::await_no_more(NamespaceNumber space, uint64_t from) {
+  froms_.erase(froms_.find(from));
+  if (--spaces_[space] == 0) spaces_.erase(space);
+}
+
+Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
+  const auto kept =
+      std::lower_bound(kept_.begin(), kept_.end(), number,
+                       [](const Kept& one, uint64_t wanted) { return one.place.number < wanted; });
+  if (kept == kept_.end() || kept->place.number != number) {
+    return fail("store.corrupt", "an event that is to be held is not kept");
+  }
+  const auto record = TRY(read_recent(view, kept->place));
+  auto event = record ? decode_json_event(record->event) : fail("store.corrupt", "");
+  if (!event) return fail("store.corrupt", "a kept event does not decode");
+  Held held{kept->place.space, std::make_shared<const Event>(std::move(*event))};
+  await(held.space, number - 1);
+  held_.emplace(number, held);
+  return held;
+}
+
+void Recent::let_go(uint64_t number) {
+  const auto held = held_.find(number);
+  await_no_more(held->second.space, number - 1);
+  held_.erase(held);
 }
 
 void Recent::keep(Transaction& tx, NamespaceNumber space, const Event& event,
@@ -73,14 +103,18 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
     Status status;
     TRY(each_recent_of_type(view, from, [&](uint64_t number, const RecentRecord& record) {
       if (first && first->number < number) return false;
-      auto event = decode_json_event(record.event);
-      if (!event) {
+      std::shared_ptr<const Event> event;
+      if (const auto held = held_.find(number); held != held_.end()) {
+        event = held->second.event;
+      } else if (auto decoded = decode_json_event(record.event)) {
+        event = std::make_shared<const Event>(std::move(*decoded));
+      } else {
         status = fail("store.corrupt", "a kept event does not decode");
         return false;
       }
       matcher.match("", *event, matched);
       if (matched.empty()) return true;
-      first = RecentMatch{number, std::move(*event), {matched.begin(), matched.end()}};
+      first = RecentMatch{number, std::move(event), {matched.begin(), matched.end()}};
       return false;
     }));
     TRY(std::move(status));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -26,7 +27,7 @@ namespace millrace {
 /// A kept event that an instance was waiting for.
 struct RecentMatch {
   uint64_t number = 0;
-  Event event;
+  std::shared_ptr<const Event> event;
   std::vector<size_t> entries;  ///< of the instance's listeners, ascending
 };
 
@@ -51,6 +52,16 @@ class Recent {
   void keep(Transaction& tx, NamespaceNumber space, const Event& event,
             const Fingerprint& known_as);
 
+  /// Keeps that event and all that follow it in its namespace until it is let go: not all whom it
+  /// concerns have got it. Its place, and the event.
+  struct Held {
+    NamespaceNumber space{};
+    std::shared_ptr<const Event> event;
+  };
+  Result<Held> hold(const View& view, uint64_t number);
+  void let_go(uint64_t number);
+  bool holds_any() const { return !held_.empty(); }
+
   /// The first kept event behind the instance's `listen_from` that one of its listeners matches.
   Result<std::optional<RecentMatch>> find(const View& view, const Instance& instance) const;
 
@@ -58,6 +69,9 @@ class Recent {
   void trim(Transaction& tx);
 
  private:
+  void await(NamespaceNumber space, uint64_t from);
+  void await_no_more(NamespaceNumber space, uint64_t from);
+
   struct Kept {
     RecentPlace place;
     Fingerprint known_as;
@@ -69,6 +83,7 @@ class Recent {
       on_their_way_;
   std::map<NamespaceNumber, size_t> spaces_;  ///< how many of them a namespace has
   std::multiset<uint64_t> froms_;             ///< of all of them
+  std::map<uint64_t, Held> held_;             ///< by number
   std::deque<Kept> kept_;                     ///< by number
   std::set<Fingerprint> known_;               ///< of all that is kept
 };

@@ -549,6 +549,23 @@ Status each_recent_of_type(const View& view, const RecentPlace& from,
               });
 }
 
+Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place) {
+  return read(view, Table::kRecent, recent_key(place), decode_recent);
+}
+
+void write_fan_out(Transaction& tx, uint64_t number) {
+  tx.put(Table::kFanout, key_of(number), "");
+}
+
+void erase_fan_out(Transaction& tx, uint64_t number) { tx.erase(Table::kFanout, key_of(number)); }
+
+Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see) {
+  return walk(view, Table::kFanout, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
+    see(TRY(decode_number(key)));
+    return true;
+  });
+}
+
 namespace {
 
 std::string dedupe_key(TimePoint time, uint64_t sequence) {

@@ -164,6 +164,15 @@ Status each_recent(const View& view,
 Status each_recent_of_type(const View& view, const RecentPlace& from,
                            const std::function<bool(uint64_t number, const RecentRecord&)>& see);
 
+/// The one of that number; nullopt: it is not kept.
+Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place);
+
+// Fan-outs: kept events that have more targets than one batch wakes, by their numbers in `recent`.
+
+void write_fan_out(Transaction& tx, uint64_t number);
+void erase_fan_out(Transaction& tx, uint64_t number);
+Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see);
+
 // Dedupe: the fingerprints of a batch's events that had an effect, under the batch's time.
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,

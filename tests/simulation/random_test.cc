@@ -101,7 +101,8 @@ TimePoint time_of(const Json& record) { return *parse_rfc3339(record["time"].get
 
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed) : world_({.seed = seed}), random_(seed) {
+  explicit Simulation(uint64_t seed)
+      : world_({.processor = {.batch = batch_limits(seed)}, .seed = seed}), random_(seed) {
     world_.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
     world_.evaluator.define("collect", [](const Json& input) -> QueryResult {
       Json seen = input.value("seen", Json::array());
@@ -111,6 +112,12 @@ class Simulation {
     for (const char* definition : kDefinitions) world_.apply(definition);
     first_watch_ = world_.start("watch", Json::object(), "first")["id"];
     world_.evaluator.hold();
+  }
+
+  /// Small ones for every other seed, so that an event reaches those who watch in several batches.
+  static BatchLimits batch_limits(uint64_t seed) {
+    if (seed % 2 == 0) return {};
+    return {.woken = 2, .woken_later = 1};
   }
 
   void run(int steps) {

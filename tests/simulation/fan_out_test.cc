@@ -1,0 +1,186 @@
+// Events that wake more instances than one batch may: what happens meanwhile, and what a crash
+// leaves.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::Each;
+using testing::ElementsAre;
+
+constexpr const char* kBell = R"(
+id: bell
+states:
+- {id: wait, type: consumeEvent, event: {type: bell}}
+)";
+
+/// Two waits, one after the other.
+constexpr const char* kTwoBells = R"(
+id: two-bells
+states:
+- {id: first, type: consumeEvent, event: {type: bell}, transition: second}
+- {id: second, type: consumeEvent, event: {type: echo}}
+)";
+
+constexpr const char* kPatience = R"(
+id: patience
+states:
+- id: wait
+  type: consumeEvent
+  timeout: PT10S
+  event: {type: bell}
+  catch: [{error: direktiv.stateTimeout, transition: late}]
+- {id: late, type: noop}
+)";
+
+WorldOptions small_batches() { return {.processor = {.batch = {.woken = 3, .woken_later = 2}}}; }
+
+std::vector<std::string> values(World& world, std::string_view key) {
+  std::vector<std::string> found;
+  for (const Json& instance : world.instances()) found.push_back(instance[key]);
+  return found;
+}
+
+size_t count(World& world, std::string_view status) {
+  const auto all = values(world, "status");
+  return static_cast<size_t>(std::count(all.begin(), all.end(), status));
+}
+
+TEST(FanOut, WakesEachOnceInSeveralBatches) {
+  World world(small_batches());
+  world.apply(kBell);
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  world.publish("bell", "1", 7);
+  world.step();
+  EXPECT_EQ(count(world, "complete"), 0U);
+  world.step();
+  EXPECT_EQ(count(world, "complete"), 2U);
+  world.step();
+  EXPECT_EQ(count(world, "complete"), 4U);
+  world.settle();
+  EXPECT_THAT(values(world, "status"), Each("complete"));
+  for (const Json& instance : world.instances()) {
+    EXPECT_EQ(instance["output"], (Json{{"bell", 7}}));
+    EXPECT_THAT(world.history(instance["id"]),
+                ElementsAre("started", "entered wait", "woken wait", "ended wait"));
+  }
+  for (const auto& [key, value] : world.rows()) {
+    EXPECT_FALSE(key.starts_with("recent/") || key.starts_with("fanout/")) << key << " is left";
+  }
+}
+
+TEST(FanOut, LetsOtherEventsThroughMeanwhile) {
+  World world(small_batches());
+  world.apply(kBell);
+  world.apply("id: other\nstates: [{id: wait, type: consumeEvent, event: {type: other}}]");
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  const Json other = world.start("other");
+  world.publish("bell", "1");
+  world.step();
+  world.publish("other", "2");
+  world.step();
+  EXPECT_EQ(world.instance(other["id"])["status"], "complete");
+  EXPECT_EQ(count(world, "waiting"), 8U);
+}
+
+TEST(FanOut, IsGoneOnWithAfterACrashInAnyBatch) {
+  for (int batches = 0; batches < 7; ++batches) {
+    SCOPED_TRACE(batches);
+    World world(small_batches());
+    world.apply(kTwoBells);
+    for (int i = 0; i < 10; ++i) world.start("two-bells");
+    world.publish("bell", "1");
+    for (int i = 0; i < batches; ++i) world.step();
+    world.restart();
+    world.settle();
+    EXPECT_THAT(values(world, "state"), Each("second"));
+    for (const Json& instance : world.instances()) {
+      EXPECT_THAT(world.history(instance["id"]),
+                  ElementsAre("started", "entered first", "woken first", "entered second"));
+    }
+  }
+}
+
+TEST(FanOut, GivesEachItsEventsInTheirOrder) {
+  World world(small_batches());
+  world.apply(kTwoBells);
+  for (int i = 0; i < 10; ++i) world.start("two-bells");
+  world.publish("echo", "0", 0);  // nobody listens for it yet
+  world.publish("bell", "1", 1);
+  world.publish("echo", "2", 2);
+  world.publish("bell", "3", 3);
+  world.settle();
+  for (const Json& instance : world.instances()) {
+    EXPECT_EQ(instance["output"], (Json{{"bell", 1}, {"echo", 2}}));
+  }
+}
+
+TEST(FanOut, LeavesOutWhoBeganToListenBehindTheEvent) {
+  World world(small_batches());
+  world.apply(kBell);
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  world.publish("bell", "1");
+  world.step();
+  const Answered late = world.command(StartInstance{.space = "default", .workflow = "bell"});
+  world.step();
+  world.restart();  // whom it concerns is found anew
+  world.settle();
+  EXPECT_EQ(count(world, "complete"), 10U);
+  EXPECT_EQ(world.instance((**late)->at("id"))["status"], "waiting");
+}
+
+TEST(FanOut, BeatsATimeoutThatComesBeforeItsTurn) {
+  World world(small_batches());
+  world.apply(kPatience);
+  for (int i = 0; i < 10; ++i) world.start("patience");
+  world.run_for(seconds(9));
+  world.publish("bell", "1");
+  world.step();
+  world.clock.advance(seconds(5));
+  world.settle();
+  EXPECT_THAT(values(world, "state"), Each("wait")) << "the event came before the deadline";
+}
+
+TEST(FanOut, PassesOverWhoIsCancelledMeanwhile) {
+  World world(small_batches());
+  world.apply(kBell);
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  world.publish("bell", "1");
+  world.step();
+  world.must(DeleteWorkflow{.space = "default", .id = "bell", .cancel = true});
+  EXPECT_EQ(count(world, "waiting"), 0U);
+  EXPECT_GE(count(world, "cancelled"), 6U);
+}
+
+TEST(FanOut, DropsAnotherSendingOfTheEventWhileItIsUnderWay) {
+  World world(small_batches());
+  world.apply(kTwoBells);
+  for (int i = 0; i < 10; ++i) world.start("two-bells");
+  world.publish("bell", "1");
+  world.step();
+  world.clock.advance(std::chrono::minutes(3));  // the broker has forgotten it
+  world.publish("bell", "1");
+  world.settle();
+  EXPECT_EQ(world.metric("millrace_events_duplicate_total"), 1);
+}
+
+TEST(FullBatch, LeavesTheEventsBehindItForTheNextOne) {
+  World world(small_batches());
+  world.apply(kBell);
+  world.apply(kPatience);
+  for (int i = 0; i < 3; ++i) world.start("bell");
+  world.publish("bell", "1");
+  for (int i = 0; i < 3; ++i) world.publish("nobody", fmt::format("{}", 2 + i));
+  world.step();
+  EXPECT_EQ(world.processor().cursor().sequence, 1U);
+  world.step();
+  EXPECT_EQ(world.processor().cursor().sequence, 4U);
+}
+
+}  // namespace
+}  // namespace millrace
