@@ -93,6 +93,7 @@ struct Instance {
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
+  uint32_t hops = 0;           ///< of the event that last moved it (hops.h)
   uint64_t listen_from = 0;    ///< position of the last event or command that moved it
   uint64_t history_count = 0;  ///< records so far; the number of the next
   uint64_t last_history = 0;   ///< the newest history row, each names the one before; 0: none

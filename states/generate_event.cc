@@ -8,6 +8,7 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/media_type.h"
+#include "model/hops.h"
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -102,7 +103,7 @@ class GenerateEvent final : public State {
 /// Attributes that `context` may not name, and what to write instead.
 bool is_set_elsewhere(const std::string& name) {
   return name == "id" || name == "source" || name == "type" || name == "specversion" ||
-         name == "time" || name == "datacontenttype" || name == "data";
+         name == "time" || name == "datacontenttype" || name == "data" || name == kHopsAttribute;
 }
 
 constexpr const char* kBadAttribute = "definition.attribute_value";

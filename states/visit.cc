@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
+#include "model/hops.h"
 
 namespace millrace {
 namespace {
@@ -171,12 +172,16 @@ void Visit::stop_listening(size_t entry) {
 void Visit::wait_until(TimePoint deadline) {
   acted_ = true;
   instance_.timers.push_back({.kind = TimerKind::kDelay, .deadline = deadline});
+  if (deadline - now_ >= kHopsForgottenAfter) instance_.hops = 0;
 }
 
 std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   acted_ = true;
   event.id = fmt::format("{}-{}-{}", to_string(instance_.id), instance_.step, published_++);
   event.time = format_rfc3339(now_);
+  const bool begins_chain = at && *at - now_ >= kHopsForgottenAfter;
+  const uint32_t hops = begins_chain ? 1 : instance_.hops + 1;
+  event.extensions.insert_or_assign(std::string(kHopsAttribute), static_cast<int32_t>(hops));
   if (const Status valid = check_event(event); !valid) {
     return Raise{{"millrace.event.invalid", valid.error().message}};
   }
@@ -187,6 +192,7 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   }
   Json detail = {{"type", event.type}, {"id", event.id}};
   if (at) detail["at"] = format_rfc3339(*at);
+  if (hops > kMaxHops) detail["deadLetter"] = kHopsError;
   tell(HistoryKind::kPublished, std::move(detail));
   effects_.emplace_back(Publish{.space = instance_.space, .event = std::move(event), .at = at});
   return std::nullopt;

@@ -64,7 +64,8 @@ class Visit {
   std::vector<std::optional<LazyJson>>& slots() { return instance_.slots; }
 
   /// Publish `event`, at once or at `at`. Its id and time are set here: the id is the instance's,
-  /// the step's and the place in it, so that it is the same however often it is sent. Raise
+  /// the step's and the place in it, so that it is the same however often it is sent. One that ends
+  /// too long a chain becomes a dead letter (model/hops.h). Raise
   /// millrace.event.invalid or millrace.event.tooLarge where it is no event that can be sent.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 

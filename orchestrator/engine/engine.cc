@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "model/hops.h"
 #include "orchestrator/engine/glob.h"
 #include "states/state.h"
 #include "states/visit.h"
@@ -55,6 +56,7 @@ class Stepper {
     if (instance_.phase != Phase::kWaiting) return;
     instance_.listen_from = matched.position;
     const Event& event = *matched.event;
+    instance_.hops = hops_of(event);
     tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
     Visit visit(instance_, now_, {});
     settle(visit, state().take(visit, event, matched.entries));

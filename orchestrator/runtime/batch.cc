@@ -120,8 +120,8 @@ Result<bool> Batch::offer_start(TimePoint now, const EventInput& input, const St
     return groups_.offer(now, input, *entry, *workflow, target.entries);
   }
   const size_t which = target.entries.front();
-  TRY(instances_.start(now, *entry, *workflow, input_of({start_of.events[which]}, {input.event}),
-                       started_by(input.event), {}));
+  TRY(instances_.start(now, *entry, *workflow,
+                       begun_by({start_of.events[which]}, {input.event}, input.event)));
   return true;
 }
 

@@ -77,8 +77,9 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
     }
   }
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
-  const InstanceId id =
-      TRY(instances_.start(now, *entry, *workflow, command.input, {{"by", "call"}}, key));
+  const InstanceId id = TRY(
+      instances_.start(now, *entry, *workflow,
+                       {.data = command.input, .how = {{"by", "call"}}, .idempotency_key = key}));
   if (!key.empty()) {
     write_idempotency(draft_.tx, entry->number, key, {.instance = id, .input = input});
   }

@@ -4,11 +4,16 @@
 
 #include "cloudevents/json_format.h"
 #include "matchers/correlation.h"
+#include "model/hops.h"
 #include "orchestrator/runtime/messages.h"
 #include "states/event_pattern.h"
 
 namespace millrace {
 
+namespace {
+
+/// Each payload under its type, in entry order; a type that several entries have holds an array
+/// (SEMANTICS "Events in" 6).
 Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& events) {
   std::map<std::string, std::vector<Json>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -21,9 +26,16 @@ Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& 
   return input;
 }
 
-Json started_by(const Event& event) {
-  return {{"by", "event"},
-          {"event", {{"type", event.type}, {"source", event.source}, {"id", event.id}}}};
+}  // namespace
+
+Beginning begun_by(const std::vector<StartEvent>& entries, const std::vector<Event>& events,
+                   const Event& last) {
+  Beginning beginning{
+      .data = input_of(entries, events),
+      .how = {{"by", "event"},
+              {"event", {{"type", last.type}, {"source", last.source}, {"id", last.id}}}}};
+  for (const Event& event : events) beginning.hops = std::max(beginning.hops, hops_of(event));
+  return beginning;
 }
 
 bool same_groups(const Start& a, const Start& b) {
@@ -76,8 +88,7 @@ Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry
     --waiting[i];
   }
   write_counts(draft_.tx, entry.number, group, waiting);
-  TRY(instances_.start(now, entry, workflow, input_of(workflow.start.events, events),
-                       started_by(input.event), {}));
+  TRY(instances_.start(now, entry, workflow, begun_by(workflow.start.events, events, input.event)));
   return {};
 }
 

@@ -12,12 +12,10 @@
 
 namespace millrace {
 
-/// The input of an event-started instance: each payload under its type, in entry order; a type that
-/// several entries have holds an array (SEMANTICS "Events in" 6).
-Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& events);
-
-/// The detail of its first history record.
-Json started_by(const Event& event);
+/// How an instance begins that `events` start, one for each of the entries; the last one to come
+/// completed them.
+Beginning begun_by(const std::vector<StartEvent>& entries, const std::vector<Event>& events,
+                   const Event& last);
 
 /// Whether groups made for one start fit the other (SEMANTICS "eventsAnd" 2).
 bool same_groups(const Start& a, const Start& b);

@@ -1,22 +1,27 @@
 #include "orchestrator/runtime/instances.h"
 
+#include <fmt/format.h>
+
 #include "cloudevents/json_format.h"
+#include "model/hops.h"
+#include "orchestrator/runtime/messages.h"
 
 namespace millrace {
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
-                                    const Workflow& workflow, Json data, Json how,
-                                    std::string idempotency_key) {
+                                    const Workflow& workflow, Beginning beginning) {
   ++draft_.outcome.counts.instances_started;
   const InstanceId id = draft_.make_id(now);
   Touched& touched = touched_[id];
   touched.is_new = true;
   touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
-                                   std::move(data), now, draft_.recent.last());
-  touched.instance.idempotency_key = std::move(idempotency_key);
+                                   std::move(beginning.data), now, draft_.recent.last());
+  touched.instance.idempotency_key = std::move(beginning.idempotency_key);
+  touched.instance.hops = beginning.hops;
   touched.data = touched.instance.data.shared_text();
-  how["revision"] = entry.latest;
-  touched.history.push_back({.time = now, .kind = HistoryKind::kStarted, .detail = std::move(how)});
+  beginning.how["revision"] = entry.latest;
+  touched.history.push_back(
+      {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(beginning.how)});
   TRY(step(now, touched, Proceed{}));
   return id;
 }
@@ -84,6 +89,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
 }
 
 Status Instances::take(const InstanceId& instance, const Publish& asked) {
+  if (hops_of(asked.event) > kMaxHops) return set_aside(asked);
   if (!asked.at) return draft_.publish(asked.space, instance, asked.event);
   const uint64_t number = TRY(draft_.next(Counter::kDelayed));
   write_delayed(draft_.tx, number,
@@ -93,6 +99,16 @@ Status Instances::take(const InstanceId& instance, const Publish& asked) {
                  .event = encode_json_event(asked.event)});
   draft_.waiting.arm_delayed(number, *asked.at);
   return {};
+}
+
+Status Instances::set_aside(const Publish& asked) {
+  const std::string& space = draft_.catalog.name_of(asked.space);
+  return draft_.dead_letter(
+      {.space = space,
+       .reason = {std::string(kHopsError),
+                  fmt::format("event {} would be the {}th in a chain of generated events",
+                              asked.event.id, kMaxHops + 1)},
+       .message = event_message(space, asked.event)});
 }
 
 Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,

@@ -22,13 +22,21 @@ struct Touched {
   std::vector<HistoryRecord> history;
 };
 
+/// What an instance starts with.
+struct Beginning {
+  Json data;
+  Json how;           ///< detail of its first record
+  uint32_t hops = 0;  ///< of the events that started it, the highest
+  std::string idempotency_key;
+};
+
 class Instances {
  public:
   explicit Instances(Draft& draft) : draft_(draft) {}
 
-  /// Starts one and lets it run as far as it goes. `how` is the detail of its first record.
+  /// Starts one and lets it run as far as it goes.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                           Json data, Json how, std::string idempotency_key);
+                           Beginning beginning);
 
   /// The living instance, from this batch or the store; null if there is none.
   Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
@@ -52,6 +60,7 @@ class Instances {
  private:
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
   Status take(const InstanceId& instance, const Publish& asked);
+  Status set_aside(const Publish& asked);
 
   Draft& draft_;
   std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order

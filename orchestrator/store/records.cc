@@ -24,6 +24,9 @@ Reader open(std::string_view bytes) {
   return reader;
 }
 
+/// Heads have `hops` since version 2.
+constexpr uint8_t kHeadVersion = 2;
+
 /// The record, if all of it was read.
 template <class T>
 Result<T> close(const Reader& reader, T record, std::string_view kind) {
@@ -151,7 +154,8 @@ Result<DefinitionRecord> decode_definition(std::string_view bytes) {
 }
 
 std::string encode_head(const Instance& instance) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kHeadVersion);
   writer.id(instance.id.bytes);
   writer.varint(static_cast<uint32_t>(instance.space));
   writer.varint(static_cast<uint32_t>(instance.revision.workflow));
@@ -178,11 +182,14 @@ std::string encode_head(const Instance& instance) {
   put_optional(writer, instance.error, put_error);
   writer.bytes(instance.failed_state);
   writer.bytes(instance.idempotency_key);
+  writer.varint(instance.hops);
   return writer.take();
 }
 
 Result<Instance> decode_head(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kHeadVersion) reader.fail();
   Instance instance;
   instance.id.bytes = reader.id();
   instance.space = NamespaceNumber(get_u32(reader));
@@ -210,6 +217,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   instance.error = get_optional(reader, get_error);
   instance.failed_state = get_string(reader);
   instance.idempotency_key = get_string(reader);
+  if (version >= 2) instance.hops = get_u32(reader);
   return close(reader, std::move(instance), "instance");
 }
 

@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;
 
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
@@ -196,7 +196,8 @@ void write_counter(Transaction& tx, Counter counter, uint64_t last) {
 
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
-  if (!format) {
+  // What format 1 wrote is read as it is: heads tell their own version.
+  if (!format || (*format >= 1 && *format < kFormat)) {
     tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
     return tx.commit();
   }

@@ -40,7 +40,8 @@ enum class Counter : uint8_t {
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
-/// Writes the format's version into an empty store; refuses one that is newer (`store.version`).
+/// Brings an empty store, or one of an older format, to this one's; refuses a newer one
+/// (`store.version`).
 Status check_format(Transaction& tx);
 
 // Namespaces, workflows and their revisions.

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "cloudevents/event_check.h"
+#include "model/hops.h"
 
 namespace millrace {
 namespace {
@@ -125,6 +126,7 @@ std::string print_event_text(const Event& event) {
   add_core("datacontenttype", event.datacontenttype);
   add_core("dataschema", event.dataschema);
   for (const auto& [name, value] : event.extensions) {
+    if (name == kHopsAttribute && hops_of(event) == 1) continue;  // each generated event has it
     if (const auto* words = std::get_if<std::string>(&value)) {
       add(name, looks_typed(*words) ? quoted(*words) : shown_word(*words));
     } else {
