@@ -203,6 +203,14 @@ class App {
                                "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab",
                                [this](Session& session) { return show_history(session, id_); });
     add_id(history, "Id of the instance");
+    CLI::App& cancel = asking(instance, "cancel", "Ends an instance now, as cancelled",
+                              "millrace instance cancel 0190b5a4-7c1e-7f2a-8000-0123456789ab",
+                              [this](Session& session) { return cancel_instance(session, id_); });
+    add_id(cancel, "Id of the instance");
+    CLI::App& remove = asking(instance, "delete", "Removes an ended instance and its history",
+                              "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab",
+                              [this](Session& session) { return delete_instance(session, id_); });
+    add_id(remove, "Id of the instance");
   }
 
   void add_event() {

@@ -41,6 +41,20 @@ Ended get_instance(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
+Ended cancel_instance(Session& session, const std::string& id) {
+  const Reply reply = TRY(
+      session.client.send({.method = "POST", .path = session.path({"instances", id, "cancel"})}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
+Ended delete_instance(Session& session, const std::string& id) {
+  const Reply reply =
+      TRY(session.client.send({.method = "DELETE", .path = session.path({"instances", id})}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
 Ended show_history(Session& session, const std::string& id) {
   const Reply reply =
       TRY(session.client.send({.path = session.path({"instances", id, "history"})}));

@@ -50,6 +50,8 @@ struct InstanceListOptions {
 };
 Ended list_instances(Session& session, const InstanceListOptions& options);
 Ended get_instance(Session& session, const std::string& id);
+Ended cancel_instance(Session& session, const std::string& id);
+Ended delete_instance(Session& session, const std::string& id);
 Ended show_history(Session& session, const std::string& id);
 
 // event.cc

@@ -30,6 +30,20 @@ Result<InstanceFilter> filter_of(const Request& request) {
   return filter;
 }
 
+/// A command on the instance that the path names.
+template <class T>
+Handler commanding(Service& service) {
+  return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
+    T command;
+    command.space = TRY(namespace_of(exchange->request()));
+    command.instance = TRY(instance_of(exchange->request()));
+    service.command(std::move(command),
+                    exchange->back<Result<Json>>(
+                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    return {};
+  };
+}
+
 }  // namespace
 
 void add_instance_routes(Router& router, Service& service) {
@@ -48,6 +62,12 @@ void add_instance_routes(Router& router, Service& service) {
                 const InstanceId id = TRY(instance_of(request));
                 return service.instance(space, id);
               })});
+  router.add({.method = "DELETE",
+              .path = "/v1/ns/{ns}/instances/{instance}",
+              .handler = commanding<DeleteInstance>(service)});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/instances/{instance}/cancel",
+              .handler = commanding<CancelInstance>(service)});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .handler = reading([&service](const Request& request) -> Result<Json> {

@@ -29,6 +29,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"workflow.has_instances", 409},
     {"workflow.id_mismatch", 422},
     {"instance.not_found", 404},
+    {"instance.ended", 409},
+    {"instance.living", 409},
     {"start.conflict", 409},
     {"direktiv.mutex", 409},
     {"definition.", 422},

@@ -88,7 +88,8 @@ struct ApplyWorkflow {
 struct DeleteWorkflow {
   std::string space;
   std::string id;
-  bool cancel = false;  ///< cancel its living instances instead of refusing
+  bool cancel = false;   ///< cancel its living instances instead of refusing
+  size_t cancelled = 0;  ///< by earlier batches, where they are many
 };
 struct StartInstance {
   std::string space;
@@ -96,15 +97,25 @@ struct StartInstance {
   Json input;                   ///< an object: the data to begin with
   std::string idempotency_key;  ///< empty: none
 };
+struct CancelInstance {
+  std::string space;
+  InstanceId instance;
+};
+/// Removes one that has ended, with its history.
+struct DeleteInstance {
+  std::string space;
+  InstanceId instance;
+};
 struct CreateNamespace {
   std::string name;
 };
 struct DeleteNamespace {
   std::string name;
   bool cancel = false;
+  size_t cancelled = 0;  ///< as in DeleteWorkflow
 };
-using Command =
-    std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, CreateNamespace, DeleteNamespace>;
+using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, CancelInstance,
+                             DeleteInstance, CreateNamespace, DeleteNamespace>;
 
 struct CommandInput {
   uint64_t request = 0;  ///< the asker's own number, in its Answer again

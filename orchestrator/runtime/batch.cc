@@ -177,11 +177,20 @@ Status Batch::apply(TimePoint now, const ContinueInput& input) {
 // Commands.
 
 Status Batch::apply(TimePoint now, const CommandInput& input) {
-  Result<Json> result = commands_.carry_out(now, input.command);
-  if (!result && result.error().code.starts_with("store.")) return tl::unexpected(result.error());
-  draft_.outcome.effects.emplace_back(
-      Answer{.request = input.request, .result = std::move(result)});
+  Result<Commands::Progress> progress = commands_.carry_out(now, input.command);
+  if (!progress) {
+    if (progress.error().code.starts_with("store.")) return tl::unexpected(progress.error());
+    answer(input.request, tl::unexpected(progress.error()));
+  } else if (auto* const rest = std::get_if<Command>(&*progress)) {
+    draft_.outcome.rest.push_back({input.request, std::move(*rest)});
+  } else {
+    answer(input.request, std::get<Json>(std::move(*progress)));
+  }
   return {};
+}
+
+void Batch::answer(uint64_t request, Result<Json> result) {
+  draft_.outcome.effects.emplace_back(Answer{.request = request, .result = std::move(result)});
 }
 
 Result<BatchOutcome> Batch::finish(TimePoint now) {

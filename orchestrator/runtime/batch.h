@@ -68,6 +68,7 @@ class Batch {
   /// Whether the event, which is `kept` or not, woke it.
   Result<bool> offer(TimePoint now, const EventInput& input, const InstanceTarget& target,
                      bool kept);
+  void answer(uint64_t request, Result<Json> result);
   void moved_to(uint64_t sequence, TimePoint stamped);
 
   Draft draft_;

@@ -1,14 +1,22 @@
 #include "orchestrator/runtime/commands.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
 
 namespace millrace {
+namespace {
 
-Result<Json> Commands::carry_out(TimePoint now, const Command& command) {
-  return std::visit([&](const auto& what) { return run(now, what); }, command);
+/// How many instances one batch cancels of those that go with their workflow.
+constexpr size_t kCancelledAtOnce = 250;
+
+}  // namespace
+
+Result<Commands::Progress> Commands::carry_out(TimePoint now, const Command& command) {
+  return std::visit([&](const auto& what) -> Result<Progress> { return run(now, what); }, command);
 }
 
 Result<NamespaceNumber> Commands::space_of(std::string_view name) const {
@@ -51,15 +59,21 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
   return Json{{"id", entry->id}, {"revision", entry->latest}, {"changed", added}};
 }
 
-Result<Json> Commands::run(TimePoint now, const DeleteWorkflow& command) {
+Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& command) {
   const WorkflowEntry entry = *TRY(workflow_of(command.space, command.id));
-  const size_t cancelled = TRY(cancel_living(
-      now, entry.space, entry.number, command.cancel,
-      {"workflow.has_instances", fmt::format("workflow \"{}\" has living instances", entry.id)}));
+  if (!command.cancel) {
+    TRY(refuse_living(
+        entry.space, entry.number,
+        {"workflow.has_instances", fmt::format("workflow \"{}\" has living instances", entry.id)}));
+  }
+  DeleteWorkflow rest = command;
+  const size_t cancelled = TRY(cancel_some(now, entry.space, entry.number));
+  rest.cancelled += cancelled;
+  if (cancelled == kCancelledAtOnce) return rest;
   draft_.waiting.set_start(command.space, entry.number, {});
   TRY(groups_.close_all(entry, command.space));
   draft_.catalog.remove_workflow(draft_.tx, entry.number);
-  return Json{{"cancelled", cancelled}};
+  return Json{{"cancelled", rest.cancelled}};
 }
 
 Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
@@ -86,20 +100,63 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
   return Json{{"id", to_string(id)}, {"created", true}};
 }
 
+Result<Instance> Commands::instance_of(std::string_view space, const InstanceId& id) const {
+  auto instance = TRY(read_instance(draft_.tx, TRY(space_of(space)), id));
+  if (instance) return std::move(*instance);
+  return fail("instance.not_found",
+              fmt::format("there is no instance {} in namespace \"{}\"", to_string(id), space));
+}
+
+Result<Json> Commands::run(TimePoint now, const CancelInstance& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  Touched* const touched = TRY(instances_.touch(space, command.instance));
+  bool changed = false;
+  if (touched != nullptr) {
+    changed = TRY(
+        instances_.step(now, *touched, Cancel{{"direktiv.cancels.api", "cancelled by a call"}}));
+  }
+  if (changed) return Json{{"id", to_string(command.instance)}, {"cancelled", true}};
+  const InstanceStatus status = touched != nullptr
+                                    ? touched->instance.status
+                                    : TRY(instance_of(command.space, command.instance)).status;
+  if (status == InstanceStatus::kCancelled) {
+    return Json{{"id", to_string(command.instance)}, {"cancelled", false}};
+  }
+  return fail("instance.ended", fmt::format("instance {} has ended already: {}",
+                                            to_string(command.instance), to_string(status)));
+}
+
+Result<Json> Commands::run(TimePoint, const DeleteInstance& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  if (TRY(instances_.touch(space, command.instance)) != nullptr) {
+    return fail("instance.living", fmt::format("instance {} has not ended; cancel it first",
+                                               to_string(command.instance)));
+  }
+  const Instance instance = TRY(instance_of(command.space, command.instance));
+  TRY(erase_instance(draft_.tx, instance));
+  return Json{{"id", to_string(command.instance)}, {"deleted", true}};
+}
+
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
   const bool exists = draft_.catalog.find_namespace(command.name).has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
   return Json{{"name", command.name}, {"created", !exists}};
 }
 
-Result<Json> Commands::run(TimePoint now, const DeleteNamespace& command) {
+Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& command) {
   const NamespaceNumber space = TRY(space_of(command.name));
   if (command.name == kDefaultNamespace) {
     return fail("namespace.not_empty", "the namespace \"default\" stays");
   }
-  const size_t cancelled = TRY(cancel_living(
-      now, space, std::nullopt, command.cancel,
-      {"namespace.not_empty", fmt::format("namespace \"{}\" has living instances", command.name)}));
+  if (!command.cancel) {
+    TRY(refuse_living(space, std::nullopt,
+                      {"namespace.not_empty",
+                       fmt::format("namespace \"{}\" has living instances", command.name)}));
+  }
+  DeleteNamespace rest = command;
+  const size_t cancelled = TRY(cancel_some(now, space, std::nullopt));
+  rest.cancelled += cancelled;
+  if (cancelled == kCancelledAtOnce) return rest;
   std::vector<WorkflowEntry> entries;
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
     if (entry.space == space) entries.push_back(entry);
@@ -111,7 +168,7 @@ Result<Json> Commands::run(TimePoint now, const DeleteNamespace& command) {
   }
   TRY(forget_delayed(space));
   draft_.catalog.remove_namespace(draft_.tx, command.name);
-  return Json{{"cancelled", cancelled}};
+  return Json{{"cancelled", rest.cancelled}};
 }
 
 /// Events that were to be published later into a namespace that is deleted would go nowhere.
@@ -127,16 +184,19 @@ Status Commands::forget_delayed(NamespaceNumber space) {
   return {};
 }
 
-/// Cancels the living instances of a workflow, or of the whole namespace; refuses if there are some
-/// and they may not be.
-Result<size_t> Commands::cancel_living(TimePoint now, NamespaceNumber space,
-                                       std::optional<WorkflowNumber> workflow, bool may_cancel,
-                                       const Error& refusal) {
-  const std::vector<InstanceId> living = TRY(instances_.living(space, workflow));
-  if (!living.empty() && !may_cancel) {
-    return fail(refusal.code, fmt::format("{}: {}; cancel them with it: ?cancel=1, --cancel",
-                                          refusal.message, living.size()));
-  }
+Status Commands::refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
+                               const Error& refusal) const {
+  const auto living = TRY(instances_.living(space, workflow, std::numeric_limits<size_t>::max()));
+  if (living.empty()) return {};
+  return fail(refusal.code, fmt::format("{}: {}; cancel them with it: ?cancel=1, --cancel",
+                                        refusal.message, living.size()));
+}
+
+/// Cancels as many of the living instances of a workflow, or of the whole namespace, as one batch
+/// should. Returns how many; fewer than kCancelledAtOnce: these were all.
+Result<size_t> Commands::cancel_some(TimePoint now, NamespaceNumber space,
+                                     std::optional<WorkflowNumber> workflow) {
+  const auto living = TRY(instances_.living(space, workflow, kCancelledAtOnce));
   for (const InstanceId& id : living) {
     Touched* const touched = TRY(instances_.touch(space, id));
     CHECK(touched != nullptr);

@@ -1,7 +1,9 @@
 // Commands: what people and programs ask for, carried out in the batch in hand. Engine thread only.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <variant>
 
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/groups.h"
@@ -14,22 +16,29 @@ class Commands {
   Commands(Draft& draft, Instances& instances, Groups& groups)
       : draft_(draft), instances_(instances), groups_(groups) {}
 
-  /// What the asker is to be told (Service::command lists answers and errors). An error `store.*`
-  /// is none of the asker's: the batch is lost.
-  Result<Json> carry_out(TimePoint now, const Command& command);
+  /// What the asker is to be told, or what is left of the command for the next batch.
+  using Progress = std::variant<Json, Command>;
+
+  /// Service::command lists answers and errors. An error `store.*` is none of the asker's: the
+  /// batch is lost.
+  Result<Progress> carry_out(TimePoint now, const Command& command);
 
  private:
   Result<Json> run(TimePoint now, const ApplyWorkflow& command);
-  Result<Json> run(TimePoint now, const DeleteWorkflow& command);
+  Result<Progress> run(TimePoint now, const DeleteWorkflow& command);
   Result<Json> run(TimePoint now, const StartInstance& command);
+  Result<Json> run(TimePoint now, const CancelInstance& command);
+  Result<Json> run(TimePoint now, const DeleteInstance& command);
   Result<Json> run(TimePoint now, const CreateNamespace& command);
-  Result<Json> run(TimePoint now, const DeleteNamespace& command);
+  Result<Progress> run(TimePoint now, const DeleteNamespace& command);
 
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;
-  Result<size_t> cancel_living(TimePoint now, NamespaceNumber space,
-                               std::optional<WorkflowNumber> workflow, bool may_cancel,
-                               const Error& refusal);
+  Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
+  Status refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
+                       const Error& refusal) const;
+  Result<size_t> cancel_some(TimePoint now, NamespaceNumber space,
+                             std::optional<WorkflowNumber> workflow);
   Status forget_delayed(NamespaceNumber space);
 
   Draft& draft_;

@@ -1,6 +1,7 @@
 #include "orchestrator/runtime/draft.h"
 
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/runtime/outbox.h"
 
 namespace millrace {
 
@@ -24,7 +25,7 @@ Status Draft::dead_letter(const DeadLetter& letter) {
 
 Status Draft::send(const OutboxRecord& record) {
   write_outbox(tx, TRY(next(Counter::kOutbox)), record);
-  outcome.has_outbox = true;
+  outcome.outbox_bytes += size_of(record);
   return {};
 }
 

@@ -46,8 +46,9 @@ struct BatchCounts {
 struct BatchOutcome {
   std::vector<Effect> effects;            ///< Evaluate and Answer; the others are rows
   std::vector<ContinueInput> unfinished;  ///< to be given to the next batch
+  std::vector<CommandInput> rest;         ///< of commands that were too much for one batch; as well
   std::vector<std::pair<NamespaceNumber, InstanceId>> ended;
-  bool has_outbox = false;
+  uint64_t outbox_bytes = 0;  ///< of the messages in it
   BatchCounts counts;
 };
 

@@ -112,20 +112,20 @@ Status Instances::set_aside(const Publish& asked) {
 }
 
 Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
-                                                  std::optional<WorkflowNumber> workflow) const {
+                                                  std::optional<WorkflowNumber> workflow,
+                                                  size_t most) const {
   std::vector<InstanceId> found;
   const auto see = [&](const Instance& head) {
     if (!workflow || head.revision.workflow == *workflow) found.push_back(head.id);
+    return found.size() < most;
   };
   // What this batch has touched is not in the rows yet, or no longer what they say.
-  TRY(each_living(draft_.tx, space, [&](const Instance& head) {
-    if (!touched_.contains(head.id)) see(head);
-  }));
   for (const auto& [id, touched] : touched_) {
-    if (touched.instance.space == space && !has_ended(touched.instance.status)) {
-      see(touched.instance);
-    }
+    if (touched.instance.space != space || has_ended(touched.instance.status)) continue;
+    if (!see(touched.instance)) return found;
   }
+  TRY(each_living(draft_.tx, space,
+                  [&](const Instance& head) { return touched_.contains(head.id) || see(head); }));
   return found;
 }
 

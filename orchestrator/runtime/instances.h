@@ -49,9 +49,10 @@ class Instances {
   /// events then, in their order.
   Result<bool> offer_recent(TimePoint now, Touched& touched);
 
-  /// Those living of a workflow, or of the whole namespace, as the batch leaves them.
+  /// Those living of a workflow, or of the whole namespace, as the batch leaves them; not more than
+  /// `most`.
   Result<std::vector<InstanceId>> living(NamespaceNumber space,
-                                         std::optional<WorkflowNumber> workflow) const;
+                                         std::optional<WorkflowNumber> workflow, size_t most) const;
 
   /// Writes all that changed, and forgets them.
   Status write();

@@ -59,6 +59,9 @@ void LocalService::publish_events(std::string space, std::vector<Event> events,
     return done(tl::unexpected(known.error()));
   }
   if (events.empty()) return done(Accepted{});
+  if (const Status taken = parts_.processor.takes_new_work(); !taken) {
+    return done(tl::unexpected(taken.error()));
+  }
   auto gathering = std::make_shared<Gathering>(events.size(), std::move(done));
   for (const Event& event : events) {
     parts_.publisher.publish(event_message(space, event), [gathering](Result<PublishAck> ack) {

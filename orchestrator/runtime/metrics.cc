@@ -55,6 +55,11 @@ struct Metrics::Series {
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
   prometheus::Gauge& outbox =
       gauge("millrace_outbox_in_flight", "Messages sent and not yet acknowledged.");
+  prometheus::Gauge& outbox_bytes =
+      gauge("millrace_outbox_bytes", "Bytes of messages that the broker has yet to take.");
+  prometheus::Gauge& refuses =
+      gauge("millrace_refuses_work",
+            "1 while new work has to wait: the outbox or the store is too full.");
   prometheus::Gauge& fan_out = gauge(
       "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
 };
@@ -86,6 +91,8 @@ void Metrics::set(const Levels& levels) {
   series_->listeners.Set(static_cast<double>(levels.listeners));
   series_->pending_timers.Set(static_cast<double>(levels.timers));
   series_->outbox.Set(static_cast<double>(levels.outbox_in_flight));
+  series_->outbox_bytes.Set(static_cast<double>(levels.outbox_bytes));
+  series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
 }
 

@@ -14,7 +14,9 @@ struct Levels {
   size_t listeners = 0;
   size_t timers = 0;
   size_t outbox_in_flight = 0;
-  size_t fan_out = 0;  ///< instances that an event under way has still to reach
+  uint64_t outbox_bytes = 0;
+  size_t fan_out = 0;    ///< instances that an event under way has still to reach
+  bool refuses = false;  ///< new work has to wait
 };
 
 class Metrics {

@@ -4,25 +4,38 @@
 
 namespace millrace {
 
+uint64_t size_of(const OutboxRecord& record) {
+  return record.message.subject.size() + record.message.data.size();
+}
+
+Status Outbox::load(const View& view) {
+  bytes_ = 0;
+  return each_outbox(view, 0, [&](uint64_t, const OutboxRecord& record) {
+    bytes_ += size_of(record);
+    return true;
+  });
+}
+
 void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
                     Duration elapsed) {
   if (ack) erase_outbox(tx, number);
   const auto found = under_way_.find(number);
   if (found == under_way_.end()) return;  // told again
-  const std::optional<InstanceId> instance = found->second;
+  const auto [instance, bytes] = found->second;
   under_way_.erase(found);
   if (!ack) {
-    failed_.emplace(number, instance);
+    failed_.insert(number);
     if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
     return;
   }
+  bytes_ -= bytes;
   if (!instance) return;
   const auto line = lines_.find(*instance);
   if (line->second.empty()) {
     lines_.erase(line);
     return;
   }
-  due_.emplace(line->second.front(), instance);
+  due_.insert(line->second.front());
   line->second.pop_front();
   --behind_;
 }
@@ -32,7 +45,7 @@ Status Outbox::pump(const View& view, Duration elapsed) {
     due_.merge(failed_);
     retry_at_.reset();
   }
-  for (const auto& [number, instance] : std::exchange(due_, {})) {
+  for (const uint64_t number : std::exchange(due_, {})) {
     auto record = TRY(read_outbox(view, number));
     if (!record) return fail("store.corrupt", "a message of the outbox is gone");
     send(number, std::move(*record));
@@ -60,7 +73,7 @@ void Outbox::take(uint64_t number, OutboxRecord record) {
 }
 
 void Outbox::send(uint64_t number, OutboxRecord record) {
-  under_way_.emplace(number, record.instance);
+  under_way_.emplace(number, Message{record.instance, size_of(record)});
   publisher_.publish(
       std::move(record.message),
       [settled = settled_, number](Result<PublishAck> ack) { settled(number, std::move(ack)); });

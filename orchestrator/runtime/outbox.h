@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -18,6 +19,9 @@
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
+
+/// How much of the outbox a message takes, roughly.
+uint64_t size_of(const OutboxRecord& record);
 
 class Outbox {
  public:
@@ -36,22 +40,36 @@ class Outbox {
   /// again when the batch in which it was is lost.
   void settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed);
 
-  /// A batch with messages is on disk.
-  void committed() { has_more_ = true; }
+  /// Finds what the store holds of an earlier life.
+  Status load(const View& view);
+
+  /// A batch with messages of so many bytes is on disk.
+  void committed(uint64_t bytes) {
+    has_more_ = true;
+    bytes_ += bytes;
+  }
 
   /// Sends what is committed and due, as far as the window reaches.
   Status pump(const View& view, Duration elapsed);
 
+  /// Whether pump() would send something now.
+  bool has_due() const { return !due_.empty() || (has_more_ && taken() < kWindow); }
   /// When pump() is to be called again after a failure.
   std::optional<Duration> retry_at() const { return retry_at_; }
 
   /// Whether all that pump() found has been settled.
   bool idle() const { return taken() == 0; }
   size_t in_flight() const { return under_way_.size(); }
+  /// Of the messages that are not acknowledged yet.
+  uint64_t bytes() const { return bytes_; }
 
  private:
-  /// The numbers of messages, and whose they are.
-  using Messages = std::map<uint64_t, std::optional<InstanceId>>;
+  /// Messages by number: whose they are, and how large.
+  struct Message {
+    std::optional<InstanceId> instance;
+    uint64_t bytes = 0;
+  };
+  using Messages = std::map<uint64_t, Message>;
 
   size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
   void take(uint64_t number, OutboxRecord record);
@@ -60,15 +78,16 @@ class Outbox {
   Publisher& publisher_;
   Settled settled_;
 
-  uint64_t next_ = 1;     ///< no row below it has yet to be taken
-  bool has_more_ = true;  ///< there may be rows from next_ on
-  Messages under_way_;    ///< sent and not settled
-  Messages due_;          ///< to be sent by the next pump()
-  Messages failed_;       ///< to be sent again at retry_at_
+  uint64_t next_ = 1;          ///< no row below it has yet to be taken
+  bool has_more_ = true;       ///< there may be rows from next_ on
+  Messages under_way_;         ///< sent and not settled
+  std::set<uint64_t> due_;     ///< to be sent by the next pump()
+  std::set<uint64_t> failed_;  ///< to be sent again at retry_at_
   std::optional<Duration> retry_at_;
   /// For each instance of which a message is taken: those that come behind it.
   std::map<InstanceId, std::deque<uint64_t>> lines_;
-  size_t behind_ = 0;  ///< how many stand in lines_
+  size_t behind_ = 0;   ///< how many stand in lines_
+  uint64_t bytes_ = 0;  ///< of all rows
 };
 
 }  // namespace millrace

@@ -29,7 +29,9 @@ bool may_be_overtaken(const TimerInput& timer) {
 
 /// What takes things away, and must work when the store is full.
 bool makes_room(const Command& command) {
-  return std::holds_alternative<DeleteWorkflow>(command) ||
+  return std::holds_alternative<CancelInstance>(command) ||
+         std::holds_alternative<DeleteInstance>(command) ||
+         std::holds_alternative<DeleteWorkflow>(command) ||
          std::holds_alternative<DeleteNamespace>(command);
 }
 
@@ -58,6 +60,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
                 settlements_.push_back({number, std::move(ack)});
                 if (settlements_.size() == kManySettlements) work_came_.notify_one();
               }),
+      pressure_(parts_.environment, options.marks),
       batch_({.tx = tx_,
               .catalog = catalog_,
               .waiting = waiting_,
@@ -71,6 +74,11 @@ Processor::~Processor() { stop(); }
 
 Status Processor::load() {
   TRY(check_format(tx_));
+  TRY(outbox_.load(tx_));
+  return load_caches();
+}
+
+Status Processor::load_caches() {
   waiting_.clear();
   unfinished_.clear();
   held_.clear();
@@ -150,10 +158,17 @@ bool Processor::deliver(std::vector<Delivery> deliveries) {
 
 void Processor::command(Command command, Done done) {
   std::unique_lock guard(lock_);
-  if (closed_ || asked_.size() >= options_.waiting_commands) {
+  std::optional<Error> refused;
+  if (closed_) {
+    refused = {"stopping", "millrace is stopping; ask again"};
+  } else if (asked_.size() >= options_.waiting_commands) {
+    refused = {"busy", "too much is waiting; ask again in a second"};
+  } else if (!makes_room(command)) {
+    refused = refusal_;
+  }
+  if (refused) {
     guard.unlock();
-    return done(closed_ ? fail("stopping", "millrace is stopping; ask again")
-                        : fail("busy", "too much is waiting; ask again in a second"));
+    return done(tl::unexpected(std::move(*refused)));
   }
   const uint64_t request = ++last_request_;
   asked_.emplace(request, std::move(done));
@@ -172,8 +187,8 @@ void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most,
 }
 
 bool Processor::has_work() const {
-  return !deliveries_.empty() || !commands_.empty() || !results_.empty() || !new_waiters_.empty() ||
-         settlements_.size() >= kManySettlements;
+  return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
+         !new_waiters_.empty() || settlements_.size() >= kManySettlements;
 }
 
 bool Processor::wait_until_quiet(Duration at_most) {
@@ -183,8 +198,16 @@ bool Processor::wait_until_quiet(Duration at_most) {
 }
 
 Status Processor::ready() const {
-  if (connected_) return {};
-  return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
+  if (!connected_) {
+    return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
+  }
+  return takes_new_work();
+}
+
+Status Processor::takes_new_work() const {
+  const std::lock_guard guard(lock_);
+  if (refusal_) return tl::unexpected(*refusal_);
+  return {};
 }
 
 // The loop.
@@ -224,28 +247,46 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty() || batch_.is_unfinished() || !left_.deliveries.empty()) {
+  if (!unfinished_.empty() || !left_.empty() || outbox_.has_due() ||
+      (batch_.is_unfinished() && !pressure_.is_on())) {
     sooner(Duration(0));
   }
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
   if (outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
+  if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
   for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline - elapsed);
   return next;
+}
+
+void Processor::measure_pressure() {
+  const std::optional<Error>& cause =
+      pressure_.measure(parts_.clock.elapsed(), outbox_.bytes(), evaluating_);
+  const std::lock_guard guard(lock_);
+  if (cause.has_value() != refusal_.has_value()) {
+    if (cause) {
+      spdlog::warn("new work has to wait: {}", cause->message);
+    } else {
+      spdlog::info("new work is taken again");
+    }
+  }
+  refusal_ = cause;
 }
 
 void Processor::gather(Work& work) {
   const std::lock_guard guard(lock_);
   const bool was_full = deliveries_.size() >= options_.waiting_deliveries;
-  const size_t count =
+  size_t count =
       std::min(deliveries_.size(),
                options_.batch_events - std::min(options_.batch_events, work.deliveries.size()));
+  if (refusal_) count = 0;
   std::move(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count),
             std::back_inserter(work.deliveries));
   deliveries_.erase(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count));
   if (was_full && count > 0) room_came_.notify_all();
   move_all(commands_, work.commands);
+  evaluating_ -= results_.size();
   move_all(results_, work.results);
   move_all(settlements_, work.settlements);
   move_all(new_waiters_, work.waiters);
@@ -257,6 +298,7 @@ bool Processor::turn() {
   const bool wakes = next_wake() == Duration(0);
   const TimePoint now = std::max(time_, parts_.clock.now());
 
+  measure_pressure();
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
   gather(work);
@@ -272,6 +314,7 @@ bool Processor::turn() {
   }
   take_waiters(std::move(waiters));
   expire_waiters();
+  measure_pressure();
   return true;
 }
 
@@ -286,7 +329,7 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
 /// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
 /// come before them, timers, commands, results.
 Status Processor::apply(Work& work, TimePoint now) {
-  TRY(batch_.go_on(now));
+  if (!pressure_.is_on()) TRY(batch_.go_on(now));
   for (const ContinueInput& one : work.continues) TRY(batch_.apply({now, one}));
   size_t applied = 0;
   for (; applied < work.deliveries.size() && !batch_.is_full(); ++applied) {
@@ -303,10 +346,8 @@ Status Processor::apply(Work& work, TimePoint now) {
   return {};
 }
 
-Status Processor::apply(const std::vector<Asked>& commands, TimePoint now) {
-  for (const Asked& one : commands) {
-    TRY(batch_.apply({now, CommandInput{one.request, one.command}}));
-  }
+Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now) {
+  for (const CommandInput& one : commands) TRY(batch_.apply({now, one}));
   return {};
 }
 
@@ -387,9 +428,10 @@ void Processor::lose_batch(Work work, const Error& error) {
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
   forget_batch();
   if (error.code == "store.full") make_room(work);
-  for (const Asked& one : work.commands) answer(one.request, tl::unexpected(error));
+  for (const CommandInput& one : work.commands) answer(one.request, tl::unexpected(error));
   work.commands.clear();
-  work.continues.clear();  // found again by load()
+  work.continues.clear();                   // found again by load()
+  move_all(left_.commands, work.commands);  // what making room has left to do
   move_all(left_.deliveries, work.deliveries);
   left_ = std::move(work);
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
@@ -398,7 +440,7 @@ void Processor::lose_batch(Work work, const Error& error) {
 /// Makes the caches anew.
 void Processor::forget_batch() {
   tx_.drop();
-  if (const Status loaded = load(); !loaded) {
+  if (const Status loaded = load_caches(); !loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
     std::abort();
   }
@@ -411,7 +453,7 @@ void Processor::make_room(Work& work) {
   room.settlements = std::exchange(work.settlements, {});
   const auto kept =
       std::stable_partition(work.commands.begin(), work.commands.end(),
-                            [](const Asked& one) { return !makes_room(one.command); });
+                            [](const CommandInput& one) { return !makes_room(one.command); });
   std::move(kept, work.commands.end(), std::back_inserter(room.commands));
   work.commands.erase(kept, work.commands.end());
 
@@ -432,9 +474,12 @@ void Processor::act(BatchOutcome outcome) {
   parts_.metrics.set({.listeners = waiting_.listeners(),
                       .timers = waiting_.timers(),
                       .outbox_in_flight = outbox_.in_flight(),
-                      .fan_out = batch_.fan_out()});
+                      .outbox_bytes = outbox_.bytes(),
+                      .fan_out = batch_.fan_out(),
+                      .refuses = pressure_.is_on()});
   move_all(outcome.unfinished, unfinished_);
-  if (outcome.has_outbox) outbox_.committed();
+  move_all(outcome.rest, left_.commands);
+  if (outcome.outbox_bytes > 0) outbox_.committed(outcome.outbox_bytes);
   if (const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed()); !pumped) {
     spdlog::error("reading the outbox: {}", pumped.error().message);
   }
@@ -442,6 +487,7 @@ void Processor::act(BatchOutcome outcome) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       answer(asked->request, std::move(asked->result));
     } else if (auto* evaluate = std::get_if<Evaluate>(&effect)) {
+      ++evaluating_;
       parts_.evaluate(
           std::move(evaluate->evaluation),
           [this, space = evaluate->space, id = evaluate->instance, step = evaluate->step,

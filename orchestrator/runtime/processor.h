@@ -22,6 +22,7 @@
 #include "orchestrator/runtime/dedupe.h"
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/outbox.h"
+#include "orchestrator/runtime/pressure.h"
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/seams.h"
@@ -37,6 +38,7 @@ struct ProcessorOptions {
   size_t waiting_commands = 1024;    ///< before command() answers `busy`
   DedupeWindow dedupe;
   BatchLimits batch;
+  Marks marks;
   EngineLimits engine;
 };
 
@@ -86,16 +88,14 @@ class Processor final : public DeliverySink {
   /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
   bool wait_until_quiet(Duration at_most);
 
-  /// Whether the event stream is being read.
+  /// Whether the event stream is being read, and nothing keeps new work waiting.
   Status ready() const;
+  /// Why new work has to wait, if it has: `busy`, `store.full`.
+  Status takes_new_work() const;
   /// How long until turn() has something to do by itself: a timer, a retry, the end of a wait.
   std::optional<Duration> next_wake() const;
 
  private:
-  struct Asked {
-    uint64_t request = 0;
-    Command command;
-  };
   struct EndWaiter {
     std::string space;
     InstanceId id;
@@ -109,7 +109,7 @@ class Processor final : public DeliverySink {
   /// What one turn takes off the queues.
   struct Work {
     std::vector<Delivery> deliveries;
-    std::vector<Asked> commands;
+    std::vector<CommandInput> commands;
     std::vector<EvaluatedInput> results;
     std::vector<Settlement> settlements;
     std::vector<ContinueInput> continues;
@@ -118,12 +118,14 @@ class Processor final : public DeliverySink {
     bool empty() const;
   };
 
+  Status load_caches();
   void run();
+  void measure_pressure();
   void gather(Work& work);
   bool has_work() const;  ///< under the lock
   Status apply(Work& work, TimePoint now);
   Status apply(const Delivery& delivery, TimePoint now);
-  Status apply(const std::vector<Asked>& commands, TimePoint now);
+  Status apply(const std::vector<CommandInput>& commands, TimePoint now);
   void settle(const std::vector<Settlement>& settlements);
   Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
   bool is_behind() const;
@@ -147,8 +149,10 @@ class Processor final : public DeliverySink {
   Dedupe dedupe_;
   Recent recent_;
   Outbox outbox_;
+  Pressure pressure_;
   Batch batch_;
   TimePoint time_;                ///< of the last batch; never goes back
+  size_t evaluating_ = 0;         ///< evaluations under way
   bool caught_up_ = false;        ///< nothing in the stream may still come before now
   std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> due_;
@@ -162,13 +166,14 @@ class Processor final : public DeliverySink {
   std::condition_variable work_came_;
   std::condition_variable room_came_;
   std::deque<Delivery> deliveries_;
-  std::vector<Asked> commands_;
+  std::vector<CommandInput> commands_;
   std::vector<EvaluatedInput> results_;
   std::vector<Settlement> settlements_;
   std::vector<EndWaiter> new_waiters_;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   bool closed_ = false;
+  std::optional<Error> refusal_;  ///< why new work has to wait at present
   bool refuses_deliveries_ = false;
   bool working_ = false;  ///< a turn is under way
   bool at_rest_ = true;   ///< all is sent, and nothing is left to do by itself

@@ -49,9 +49,11 @@ class Service {
   /// Error codes of commands and reads: `namespace.not_found`, `workflow.not_found`,
   /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
-  /// `stopping`, and `store.*`.
+  /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
+  /// yet), `stopping`, and `store.*`.
   /// Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance {"id","created"},
-  /// DeleteWorkflow and DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}.
+  /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
+  /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}.
   virtual void command(Command command, Done done) = 0;
 
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.

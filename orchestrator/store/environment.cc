@@ -1,5 +1,6 @@
 #include "orchestrator/store/environment.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -7,6 +8,7 @@
 #include <lmdb.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -207,6 +209,22 @@ Result<uint64_t> Environment::bytes_in(MDB_txn* txn) const {
 Result<uint64_t> Environment::used_bytes() const {
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   return bytes_in(txn.get());
+}
+
+Status Environment::check_room(uint64_t reserve) const {
+  const auto check = [&](uint64_t left, uint64_t whole, std::string_view what) -> Status {
+    if (left > std::min(reserve, whole / 8)) return {};
+    return fail("store.full", fmt::format("{} bytes are left {} of {}{}", left, what,
+                                          folder_.string(), advice_for("store.full")));
+  };
+  const uint64_t most = std::min(options_.soft_limit_bytes, options_.map_bytes);
+  const uint64_t used = TRY(used_bytes());
+  TRY(check(most - std::min(most, used), most, "to the limit"));
+  struct statvfs disk {};
+  if (::statvfs(folder_.c_str(), &disk) != 0) {
+    return tl::unexpected(error(errno, "looking for room"));
+  }
+  return check(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize, "on the disk");
 }
 
 }  // namespace millrace

@@ -102,6 +102,10 @@ class Environment {
   /// Errors: as Snapshot::take.
   Result<uint64_t> used_bytes() const;
 
+  /// Whether more than `reserve` bytes (or, where that is less, an eighth of the whole) are left,
+  /// both to the soft limit and on the disk. Error `store.full` if not; else as Snapshot::take.
+  Status check_room(uint64_t reserve) const;
+
   const std::filesystem::path& folder() const { return folder_; }
   const EnvironmentOptions& options() const { return options_; }
 

@@ -316,11 +316,10 @@ Status each_living(const View& view, const std::function<void(const Instance& he
 }
 
 Status each_living(const View& view, NamespaceNumber space,
-                   const std::function<void(const Instance& head)>& see) {
+                   const std::function<bool(const Instance& head)>& see) {
   return walk(view, Table::kLive, space_prefix(space), {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                if (is_head(key)) see(TRY(decode_head(value)));
-                return true;
+                return !is_head(key) || see(TRY(decode_head(value)));
               });
 }
 
@@ -367,6 +366,24 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
     } else {
       ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
     }
+  }
+  return {};
+}
+
+Status erase_instance(Transaction& tx, const Instance& instance) {
+  const std::string prefix = instance_prefix(instance.space, instance.id);
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
+    tx.erase(Table::kEnded, part_key(prefix, part));
+  }
+  if (!instance.idempotency_key.empty()) {
+    tx.erase(Table::kIdempotency,
+             workflow_prefix(instance.revision.workflow).append(instance.idempotency_key));
+  }
+  for (uint64_t number = instance.last_history; number != 0;) {
+    const auto row = TRY(read(tx, Table::kHistory, key_of(number), decode_history));
+    if (!row) break;
+    tx.erase(Table::kHistory, key_of(number));
+    number = row->previous;
   }
   return {};
 }
@@ -554,9 +571,7 @@ Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPl
   return read(view, Table::kRecent, recent_key(place), decode_recent);
 }
 
-void write_fan_out(Transaction& tx, uint64_t number) {
-  tx.put(Table::kFanout, key_of(number), "");
-}
+void write_fan_out(Transaction& tx, uint64_t number) { tx.put(Table::kFanout, key_of(number), ""); }
 
 void erase_fan_out(Transaction& tx, uint64_t number) { tx.erase(Table::kFanout, key_of(number)); }
 

@@ -83,10 +83,14 @@ struct Changed {
 /// Writes a living instance, or moves one that has ended to the ended ones.
 void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 
+/// Removes one that has ended, with its history and its idempotency key.
+Status erase_instance(Transaction& tx, const Instance& instance);
+
 /// All living heads (without JSON), in key order; the walk of start-up.
 Status each_living(const View& view, const std::function<void(const Instance& head)>& see);
+/// Those of a namespace, until `see` returns false.
 Status each_living(const View& view, NamespaceNumber space,
-                   const std::function<void(const Instance& head)>& see);
+                   const std::function<bool(const Instance& head)>& see);
 
 /// Heads of living and ended instances of a namespace, newest first, those before `before`; until
 /// `see` returns false.

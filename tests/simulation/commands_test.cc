@@ -27,6 +27,10 @@ states:
 - {id: wait, type: consumeEvent, event: {type: go}}
 )";
 
+InstanceId id_of(const Json& started) {
+  return *parse_instance_id(started["id"].get<std::string>());
+}
+
 std::string code(const Answered& answered) {
   if (!answered->has_value()) return "not answered";
   return **answered ? "ok" : (**answered).error().code;
@@ -155,6 +159,83 @@ TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) 
               ElementsAre("started", "entered wait", "cancelled wait", "ended wait"));
 
   EXPECT_EQ(world.apply(kWaits)["revision"], 1) << "another one of the same name";
+}
+
+TEST(Deletion, OfManyInstancesLetsOthersThroughMeanwhile) {
+  World world;
+  world.apply(kWaits);
+  world.apply(kOneState);
+  for (int i = 0; i < 600; ++i) world.publish("begin", fmt::format("{}", i));
+  world.settle();
+  const Answered deleted =
+      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
+  world.step();
+  EXPECT_EQ(code(deleted), "not answered");
+  const Answered other = world.command(StartInstance{.space = "default", .workflow = "one"});
+  world.step();
+  EXPECT_EQ(code(deleted), "not answered");
+  EXPECT_EQ(code(other), "ok");
+  world.settle();
+  ASSERT_EQ(code(deleted), "ok");
+  EXPECT_EQ(***deleted, (Json{{"cancelled", 600}}));
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+}
+
+TEST(Cancel, EndsAnInstanceWhereverItIs) {
+  World world;
+  world.apply(kWaits);
+  world.apply("id: thinks\nstates: [{id: think, type: noop, transform: jq(think)}]");
+  world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
+  world.evaluator.hold();
+  for (const char* workflow : {"waits", "thinks"}) {
+    const Json started = world.start(workflow);
+    const InstanceId id = id_of(started);
+    EXPECT_EQ(world.must(CancelInstance{.space = "default", .instance = id}),
+              (Json{{"id", started["id"]}, {"cancelled", true}}));
+    EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
+    EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.cancels.api");
+    EXPECT_EQ(world.must(CancelInstance{.space = "default", .instance = id})["cancelled"], false);
+  }
+  world.evaluator.release();
+  world.publish("go", "1");
+  world.settle();
+  for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "cancelled");
+}
+
+TEST(Cancel, AndDeletionSayWhatTheyCannotDo) {
+  World world;
+  world.apply(kWaits);
+  world.apply(kOneState);
+  const InstanceId ended = id_of(world.start("one"));
+  const InstanceId living = id_of(world.start("waits"));
+  const struct {
+    Command command;
+    const char* code;
+  } rows[] = {
+      {CancelInstance{.space = "default", .instance = ended}, "instance.ended"},
+      {CancelInstance{.space = "nowhere", .instance = living}, "namespace.not_found"},
+      {CancelInstance{.space = "default", .instance = {}}, "instance.not_found"},
+      {DeleteInstance{.space = "default", .instance = living}, "instance.living"},
+      {DeleteInstance{.space = "default", .instance = {}}, "instance.not_found"},
+  };
+  for (const auto& row : rows) {
+    const Answered answered = world.command(row.command);
+    world.settle();
+    EXPECT_EQ(code(answered), row.code);
+  }
+  EXPECT_EQ(world.instance(to_string(living))["status"], "waiting");
+}
+
+TEST(Deletion, OfAnInstanceLeavesNothingOfIt) {
+  World world;
+  world.apply(kOneState);
+  const auto before = world.rows();
+  const Json started = world.start("one", Json::object(), "key");
+  world.must(DeleteInstance{.space = "default", .instance = id_of(started)});
+  for (const auto& [key, value] : world.rows()) {
+    EXPECT_TRUE(before.contains(key) || key.starts_with("meta/")) << key;
+  }
+  EXPECT_EQ(world.start("one", Json::object(), "key")["created"], true);
 }
 
 TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {

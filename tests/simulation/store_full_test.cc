@@ -101,7 +101,7 @@ TEST_F(StoreFull, GoesOnByItselfWhenWhatWaitsToBeSentIsSent) {
   for (int i = 0; i < 8; ++i) world.start("tells", {{"much", std::string(50'000, 'x')}});
   fill();
   world.run_for(seconds(2));
-  EXPECT_EQ(code(world.command(CreateNamespace{.name = "a"})), "not answered");
+  EXPECT_EQ(code(world.command(CreateNamespace{.name = "a"})), "store.full");
   world.publish("begin", "1", 1);
   world.broker.reconnect();
   world.run_for(seconds(10));

@@ -299,6 +299,7 @@ TEST_F(Api, LetsOthersThroughWhileOneWaits) {
 TEST_F(Api, ShowsInstances) {
   const std::string all = "/v1/ns/default/instances";
   const std::string one = all + "/" + FakeService::kInstance;
+  const std::string id = FakeService::kInstance;
   const std::string shown = FakeService::instance_json(FakeService::kInstance, "waiting").dump();
   const Row rows[] = {
       {"GET", all, {}, "", 200, R"({"items":[)" + shown + R"(],"next":null})"},
@@ -310,6 +311,9 @@ TEST_F(Api, ShowsInstances) {
        200,
        R"({"items":[{"time":"2021-09-01T12:00:00.000Z","kind":"started","state":"",
            "detail":{"by":"call","revision":1}}]})"},
+      {"POST", one + "/cancel", {}, "", 200, R"({"cancelled":true,"id":")" + id + R"("})"},
+      {"DELETE", one, {}, "", 200, R"({"deleted":true,"id":")" + id + R"("})"},
+      {"POST", all + "/12/cancel", {}, "", 404, "instance.not_found"},
       {"GET", all + "/0190b5a4-7c1e-7f2a-8000-000000000000", {}, "", 404, "instance.not_found"},
       {"GET", all + "/12", {}, "", 404, "instance.not_found"},
       {"GET", all + "?status=done", {}, "", 400, "request.parameter"},

@@ -243,7 +243,7 @@ TEST_F(Cli, LintsWithoutAServer) {
 TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
   struct Row {
     std::vector<std::string> arguments;
-    const char* out;
+    std::string out;
   };
   const Row rows[] = {
       {{"instance", "get", kId},
@@ -253,6 +253,8 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
       {{"instance", "history", kId},
        "TIME                      KIND     STATE  DETAIL\n"
        "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},
+      {{"instance", "cancel", kId}, "cancelled  true\nid         " + std::string(kId) + "\n"},
+      {{"instance", "delete", kId}, "deleted  true\nid       " + std::string(kId) + "\n"},
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
@@ -429,6 +431,8 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"instance", "list"},
       {"instance", "get"},
       {"instance", "history"},
+      {"instance", "cancel"},
+      {"instance", "delete"},
       {"event", "send"},
       {"listener", "list"},
       {"dlq", "list"},

@@ -239,6 +239,14 @@ class FakeService : public Service {
     return fail("workflow.not_found", "there is no workflow " + std::string(id));
   }
 
+  Result<Json> take(CancelInstance& cancel) {
+    if (const Result<Json> known = instance(cancel.space, cancel.instance); !known) return known;
+    return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
+  }
+  Result<Json> take(DeleteInstance& remove) {
+    if (const Result<Json> known = instance(remove.space, remove.instance); !known) return known;
+    return Json{{"id", to_string(remove.instance)}, {"deleted", true}};
+  }
   Result<Json> take(CreateNamespace& create) {
     return Json{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
   }

@@ -40,7 +40,7 @@ class OutboxTest : public StoreTest {
       write_outbox(*tx, ++last, record);
     }
     commit();
-    outbox->committed();
+    outbox->committed(0);
   }
 
   /// What is sent at that time.
@@ -157,7 +157,7 @@ TEST_F(OutboxTest, HasSoManyUnderWayAtATime) {
     write_outbox(*tx, ++last, {.message = {.subject = fmt::format("-{}", i)}});
   }
   commit();
-  outbox->committed();
+  outbox->committed(0);
   EXPECT_THAT(pump(), SizeIs(Outbox::kWindow));
   EXPECT_THAT(pump(), IsEmpty());
   answer("-1", kTaken);

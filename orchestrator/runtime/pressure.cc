@@ -1,0 +1,31 @@
+#include "orchestrator/runtime/pressure.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+
+const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_bytes,
+                                              size_t evaluations) {
+  if (!measured_at_ || elapsed >= *measured_at_ + kMeasureEvery) {
+    measured_at_ = elapsed;
+    const Status room = environment_.check_room(marks_.store_reserve);
+    full_ = room ? std::nullopt : std::optional(room.error());
+  }
+  cause_ = full_;
+  if (outbox_bytes >= marks_.outbox_bytes) {
+    cause_ = Error{"busy", fmt::format("{} bytes of messages wait for the broker to take them; ask "
+                                       "again later",
+                                       outbox_bytes)};
+  } else if (evaluations >= marks_.evaluations) {
+    cause_ = Error{
+        "busy", fmt::format("{} evaluations wait for a jq worker; ask again later", evaluations)};
+  }
+  return cause_;
+}
+
+std::optional<Duration> Pressure::look_again_at() const {
+  if (!full_) return std::nullopt;
+  return *measured_at_ + kMeasureEvery;
+}
+
+}  // namespace millrace
