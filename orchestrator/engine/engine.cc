@@ -91,6 +91,11 @@ class Stepper {
     end(InstanceStatus::kCancelled);
   }
 
+  void apply(const Abandon& abandon) {
+    tell(HistoryKind::kRaised, {{"code", abandon.error.code}, {"msg", abandon.error.message}});
+    fail(abandon.error);
+  }
+
   /// Runs through states until the instance waits, parks, ends or reaches the bound.
   void proceed(std::span<const EvaluationResult> results) {
     result_.changed = true;

@@ -39,7 +39,12 @@ struct Cancel {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Resumed, Proceed, Cancel>;
+/// Give it up: it is failed, whatever its states would make of the error.
+struct Abandon {
+  WorkflowError error;
+};
+
+using Stimulus = std::variant<Matched, Fired, Resumed, Proceed, Cancel, Abandon>;
 
 /// ARCHITECTURE, decision 9.
 struct EngineLimits {

@@ -32,6 +32,16 @@ Status Batch::apply(const Input& input) {
   return std::visit([&](const auto& what) { return apply(input.time, what); }, input.what);
 }
 
+Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id) {
+  Touched* const touched = TRY(instances_.touch(space, id));
+  if (touched == nullptr) return false;
+  TRY(instances_.step(now, *touched,
+                      Abandon{{std::string(kPoison),
+                               "this process died again and again while it went on with this "
+                               "instance"}}));
+  return true;
+}
+
 void Batch::stream_opened(int64_t stream_created) {
   if (draft_.cursor.stream_created == stream_created) return;
   draft_.cursor = {.stream_created = stream_created};

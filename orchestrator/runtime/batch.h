@@ -23,6 +23,9 @@ struct BatchLimits {
   size_t woken_later = 250;  ///< of those
 };
 
+/// The error, and the reason of the dead letter, of what the process has died of.
+inline constexpr std::string_view kPoison = "millrace.poison";
+
 class Batch {
  public:
   Batch(BatchParts parts, BatchLimits limits) : draft_(std::move(parts)), limits_(limits) {}
@@ -42,6 +45,9 @@ class Batch {
 
   /// Applies one input. An error is one of the store's: the batch is lost, and so are the caches.
   Status apply(const Input& input);
+
+  /// Fails an instance that the process has died of; false: it does not live.
+  Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
   /// What follows comes from the stream of that creation time; another one is read from its start.
   void stream_opened(int64_t stream_created);

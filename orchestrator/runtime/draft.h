@@ -20,6 +20,7 @@
 #include "orchestrator/runtime/dedupe.h"
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/waiting.h"
+#include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -59,6 +60,7 @@ struct BatchParts {
   Waiting& waiting;
   Dedupe& dedupe;
   Recent& recent;
+  InHand& in_hand;
   IdMaker make_id;
   EngineLimits limits;
 };

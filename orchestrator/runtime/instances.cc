@@ -66,6 +66,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   Instance& instance = touched.instance;
   if (has_ended(instance.status)) return false;
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
+  draft_.in_hand.stepping({instance.space, instance.id});
   StepResult result = millrace::step(*workflow, instance, stimulus, now, draft_.limits);
   if (!result.changed) return false;
 

@@ -8,11 +8,18 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "orchestrator/runtime/messages.h"
 
 namespace millrace {
 namespace {
 
 constexpr Duration kStoreRetryDelay{500};
+
+/// After an unclean end: turns with one input each, beside those for what was in hand.
+constexpr uint64_t kCarefulTurns = 16;
+
+/// How often the process may die with one input alone in hand before that is set aside.
+constexpr uint32_t kDeathsOfPoison = 2;
 
 /// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
 /// one, at most so long, unless they are many.
@@ -44,8 +51,11 @@ void move_all(std::vector<T>& from, std::vector<T>& to) {
 }  // namespace
 
 bool Processor::Work::empty() const {
-  return deliveries.empty() && commands.empty() && results.empty() && settlements.empty() &&
-         continues.empty() && waiters.empty();
+  return size() == 0 && settlements.empty() && waiters.empty();
+}
+
+size_t Processor::Work::size() const {
+  return deliveries.size() + commands.size() + results.size() + continues.size();
 }
 
 Processor::Processor(ProcessorParts parts, ProcessorOptions options)
@@ -66,6 +76,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .waiting = waiting_,
               .dedupe = dedupe_,
               .recent = recent_,
+              .in_hand = in_hand_,
               .make_id = parts_.make_id,
               .limits = options.engine},
              options.batch) {}
@@ -75,7 +86,35 @@ Processor::~Processor() { stop(); }
 Status Processor::load() {
   TRY(check_format(tx_));
   TRY(outbox_.load(tx_));
-  return load_caches();
+  TRY(in_hand_.open(parts_.environment.folder()));
+  TRY(load_caches());
+  return learn_from_death();
+}
+
+/// Where the last process died with a batch in hand, the inputs that were in it are applied one by
+/// one, each noted: what that process dies of, too, is known then, and set aside at the next start.
+Status Processor::learn_from_death() {
+  const auto& left = in_hand_.left();
+  if (!left) return {};
+  careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
+  spdlog::warn("the last process died with {} inputs in hand; the next {} are applied one by one",
+               left->inputs, careful_);
+  if (left->deaths < kDeathsOfPoison) return {};
+  if (left->instance) {
+    const auto& [space, id] = *left->instance;
+    const TimePoint now = std::max(time_, parts_.clock.now());
+    if (TRY(batch_.set_aside(now, space, id))) {
+      spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
+                    to_string(id), left->deaths);
+      BatchOutcome outcome = TRY(commit({}, now, Limit::kPassed));
+      act(std::move(outcome));
+      return {};
+    }
+  }
+  poison_ = left->sequence;
+  spdlog::error("event {} is set aside: the process died {} times while it applied it", poison_,
+                left->deaths);
+  return {};
 }
 
 Status Processor::load_caches() {
@@ -304,6 +343,13 @@ bool Processor::turn() {
   gather(work);
   if (work.empty() && !wakes) return false;
   time_ = now;
+  if (careful_ > 0) {
+    --careful_;
+    keep_first(work);
+    in_hand_.begin_careful(1);
+  } else {
+    in_hand_.begin(work.size());
+  }
 
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
@@ -312,10 +358,27 @@ bool Processor::turn() {
   } else {
     lose_batch(std::move(work), outcome.error());
   }
+  in_hand_.end();
   take_waiters(std::move(waiters));
   expire_waiters();
   measure_pressure();
   return true;
+}
+
+/// Keeps the first input, leaves the others for the turns that follow.
+void Processor::keep_first(Work& work) {
+  bool taken = false;
+  const auto keep = [&taken](auto& inputs, auto& rest) {
+    if (inputs.empty()) return;
+    rest.assign(std::make_move_iterator(inputs.begin() + (taken ? 0 : 1)),
+                std::make_move_iterator(inputs.end()));
+    inputs.resize(taken ? 0 : 1);
+    taken = true;
+  };
+  keep(work.continues, unfinished_);
+  keep(work.deliveries, left_.deliveries);
+  keep(work.commands, left_.commands);
+  keep(work.results, left_.results);
 }
 
 /// Brings the batch to disk, if all of it was applied.
@@ -330,18 +393,24 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
 /// come before them, timers, commands, results.
 Status Processor::apply(Work& work, TimePoint now) {
   if (!pressure_.is_on()) TRY(batch_.go_on(now));
-  for (const ContinueInput& one : work.continues) TRY(batch_.apply({now, one}));
+  for (const ContinueInput& one : work.continues) {
+    in_hand_.take_instance({one.space, one.instance});
+    TRY(batch_.apply({now, one}));
+  }
   size_t applied = 0;
   for (; applied < work.deliveries.size() && !batch_.is_full(); ++applied) {
     TRY(apply(work.deliveries[applied], now));
   }
   const auto next = work.deliveries.begin() + static_cast<ptrdiff_t>(applied);
-  left_.deliveries.assign(std::make_move_iterator(next),
+  left_.deliveries.insert(left_.deliveries.begin(), std::make_move_iterator(next),
                           std::make_move_iterator(work.deliveries.end()));
   work.deliveries.erase(next, work.deliveries.end());
   TRY(fire_until(now, now, is_behind()));
   TRY(apply(work.commands, now));
-  for (const EvaluatedInput& one : work.results) TRY(batch_.apply({now, one}));
+  for (const EvaluatedInput& one : work.results) {
+    in_hand_.take_instance({one.space, one.instance});
+    TRY(batch_.apply({now, one}));
+  }
   settle(work.settlements);
   return {};
 }
@@ -367,6 +436,7 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
     } else if (cursor.stream_created != 0 && cursor.stream_created != opened->stream_created) {
       spdlog::error("the event stream was made anew; it is read from its first message");
     }
+    if (cursor.stream_created != opened->stream_created) poison_ = 0;
     batch_.stream_opened(opened->stream_created);
     connected_ = true;
     caught_up_ = false;
@@ -385,11 +455,24 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
     // Whatever the stream still holds comes behind this one.
     TRY(fire_until(std::min(event->stamped, now), now, false));
     caught_up_ = !event->more;
+    if (event->sequence == poison_) return set_aside(*event, now);
+    in_hand_.take_event(event->sequence);
     return batch_.apply({now, *event});
   }
   const auto& unreadable = std::get<UnreadableInput>(delivery);
   caught_up_ = !unreadable.more;
+  in_hand_.take_event(unreadable.sequence);
   return batch_.apply({now, unreadable});
+}
+
+Status Processor::set_aside(const EventInput& poison, TimePoint now) {
+  return batch_.apply(
+      {now,
+       UnreadableInput{.sequence = poison.sequence,
+                       .stamped = poison.stamped,
+                       .reason = {std::string(kPoison),
+                                  "the process died again and again while it applied this event"},
+                       .message = event_message(poison.space, poison.event)}});
 }
 
 /// Whether the stream may still hold events that came before now.
@@ -413,6 +496,9 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
     if (hold && may_be_overtaken(timer)) {
       held_.push_back(std::move(timer));
     } else {
+      if (const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
+        in_hand_.take_instance({owner->space, owner->instance});
+      }
       TRY(batch_.apply({now, timer}));
     }
   }
@@ -433,6 +519,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   work.continues.clear();                   // found again by load()
   move_all(left_.commands, work.commands);  // what making room has left to do
   move_all(left_.deliveries, work.deliveries);
+  move_all(left_.results, work.results);
   left_ = std::move(work);
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }

@@ -28,6 +28,7 @@
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/environment.h"
+#include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -116,9 +117,12 @@ class Processor final : public DeliverySink {
     std::vector<EndWaiter> waiters;
 
     bool empty() const;
+    size_t size() const;  ///< of what is an input
   };
 
   Status load_caches();
+  Status learn_from_death();
+  void keep_first(Work& work);
   void run();
   void measure_pressure();
   void gather(Work& work);
@@ -128,6 +132,7 @@ class Processor final : public DeliverySink {
   Status apply(const std::vector<CommandInput>& commands, TimePoint now);
   void settle(const std::vector<Settlement>& settlements);
   Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
+  Status set_aside(const EventInput& poison, TimePoint now);
   bool is_behind() const;
   Status fire_until(TimePoint time, TimePoint now, bool hold);
   void lose_batch(Work work, const Error& error);
@@ -148,11 +153,14 @@ class Processor final : public DeliverySink {
   Waiting waiting_;
   Dedupe dedupe_;
   Recent recent_;
+  InHand in_hand_;
   Outbox outbox_;
   Pressure pressure_;
   Batch batch_;
   TimePoint time_;                ///< of the last batch; never goes back
   size_t evaluating_ = 0;         ///< evaluations under way
+  uint64_t careful_ = 0;          ///< so many inputs are yet to be applied one by one
+  uint64_t poison_ = 0;           ///< sequence of an event that the process has died of; 0: none
   bool caught_up_ = false;        ///< nothing in the stream may still come before now
   std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> due_;

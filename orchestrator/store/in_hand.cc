@@ -1,0 +1,112 @@
+#include "orchestrator/store/in_hand.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kLine = 128;  // always this long: a shorter one would leave some of the one before
+
+std::optional<InHand::Left> parse(const std::string& line) {
+  InHand::Left left;
+  unsigned long long inputs = 0;
+  unsigned long long sequence = 0;
+  unsigned space = 0;
+  char id[40] = "";
+  if (std::sscanf(line.c_str(), "inputs %llu deaths %u event %llu instance %u %39s", &inputs,
+                  &left.deaths, &sequence, &space, static_cast<char*>(id)) < 1) {
+    return std::nullopt;
+  }
+  left.inputs = inputs;
+  left.sequence = sequence;
+  if (const auto instance = parse_instance_id(static_cast<const char*>(id))) {
+    left.instance = InHand::OneInstance{NamespaceNumber(space), *instance};
+  }
+  return left;
+}
+
+}  // namespace
+
+InHand::~InHand() {
+  if (file_ >= 0) ::close(file_);
+}
+
+Status InHand::open(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "in-hand";
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  std::string line(kLine, '\0');
+  const ssize_t size = file_ < 0 ? -1 : ::pread(file_, line.data(), line.size(), 0);
+  if (size < 0) {
+    return fail("store.io", fmt::format("opening {}: {}", path.string(), std::strerror(errno)));
+  }
+  line.resize(static_cast<size_t>(size));
+  left_ = parse(line);
+  return {};
+}
+
+void InHand::begin(uint64_t inputs) {
+  careful_ = false;
+  now_ = {.inputs = inputs};
+  write(now_);
+}
+
+void InHand::end() {
+  careful_ = false;
+  write_line("nothing");
+}
+
+void InHand::begin_careful(uint64_t inputs) {
+  careful_ = true;
+  now_ = {.inputs = inputs};
+  write(now_);
+}
+
+void InHand::take_event(uint64_t sequence) {
+  if (!careful_) return;
+  const bool again = left_ && left_->sequence == sequence;
+  now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .sequence = sequence};
+  write(now_);
+}
+
+void InHand::take_instance(const OneInstance& instance) {
+  if (!careful_) return;
+  const bool again = left_ && left_->sequence == 0 && left_->instance == instance;
+  now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .instance = instance};
+  write(now_);
+}
+
+void InHand::stepping(const OneInstance& instance) {
+  if (!careful_ || now_.sequence == 0) return;
+  now_.instance = instance;
+  write(now_);
+}
+
+void InHand::write(const Left& note) {
+  std::string line =
+      fmt::format("inputs {} deaths {} event {}", note.inputs, note.deaths, note.sequence);
+  if (note.instance) {
+    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->space),
+                        to_string(note.instance->id));
+  }
+  write_line(line);
+}
+
+void InHand::write_line(std::string_view line) {
+  std::string padded(line);
+  padded.resize(kLine - 1, ' ');
+  padded += '\n';
+  // Not to be able to write it (a full disk) costs the note, and nothing else.
+  if (file_ >= 0 && ::pwrite(file_, padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
+    spdlog::warn("the note of what is in hand could not be written: {}", std::strerror(errno));
+  }
+}
+
+}  // namespace millrace

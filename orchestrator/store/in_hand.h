@@ -1,0 +1,67 @@
+// InHand: a note beside the store of what the engine has in hand, so that a restart knows after
+// what the process died. A file of one line, written before a batch is applied and wiped when it is
+// on disk; it outlives the process, not a power cut, and does not have to: that is nobody's fault.
+// Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "model/instance.h"
+
+namespace millrace {
+
+class InHand {
+ public:
+  struct OneInstance {
+    NamespaceNumber space{};
+    InstanceId id;
+
+    bool operator==(const OneInstance&) const = default;
+  };
+  /// What the last process had in hand when it died.
+  struct Left {
+    uint64_t inputs = 0;  ///< of its batch
+    /// Where it went carefully: the one input that it died of, how often that was so by now, and
+    /// the instance that was being stepped. A sequence of 0: the input was for that instance.
+    uint32_t deaths = 0;
+    uint64_t sequence = 0;
+    std::optional<OneInstance> instance;
+  };
+
+  InHand() = default;
+  ~InHand();
+  InHand(const InHand&) = delete;
+  InHand& operator=(const InHand&) = delete;
+
+  /// Reads what the last process left, and takes the file over. Error `store.io`.
+  Status open(const std::filesystem::path& folder);
+
+  const std::optional<Left>& left() const { return left_; }
+
+  /// A batch of so many inputs is begun.
+  void begin(uint64_t inputs);
+  /// It is on disk, or given up.
+  void end();
+
+  /// From begin() on, one input after the other is noted: an event by its sequence, any other by
+  /// its instance; and each instance that is stepped for it.
+  void begin_careful(uint64_t inputs);
+  void take_event(uint64_t sequence);
+  void take_instance(const OneInstance& instance);
+  void stepping(const OneInstance& instance);
+
+ private:
+  void write(const Left& note);
+  void write_line(std::string_view line);
+
+  int file_ = -1;
+  std::optional<Left> left_;
+  bool careful_ = false;
+  Left now_;
+};
+
+}  // namespace millrace

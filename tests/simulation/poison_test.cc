@@ -1,0 +1,139 @@
+// The process died with something in hand: what a restart makes of the note that it left.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/in_hand.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kStarts = R"(
+id: starts
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}, catch: [{error: "*", transition: caught}]}
+- {id: caught, type: noop}
+)";
+
+class Poison : public testing::Test {
+ protected:
+  Poison() { world.apply(kStarts); }
+
+  /// It dies, `times` in a row, each time with that in hand; and comes back.
+  void die_with_event(uint64_t sequence, int times, std::optional<InstanceId> stepped = {}) {
+    die(times, [&](InHand& note) {
+      note.take_event(sequence);
+      if (stepped) note.stepping({NamespaceNumber(1), *stepped});
+    });
+  }
+  void die_with_instance(const InstanceId& id, int times) {
+    die(times, [&](InHand& note) { note.take_instance({NamespaceNumber(1), id}); });
+  }
+  void die(int times, const std::function<void(InHand&)>& take) {
+    const auto folder = world.environment().folder();
+    world.crash();
+    for (int i = 0; i < times; ++i) {
+      InHand note;
+      ASSERT_TRUE(note.open(folder));
+      note.begin_careful(1);
+      take(note);
+    }
+    world.recover();
+    world.settle();
+  }
+  uint64_t next_sequence() { return world.processor().cursor().sequence + 1; }
+  InstanceId first() {
+    return *parse_instance_id(world.instances().at(0)["id"].get<std::string>());
+  }
+
+  World world;
+};
+
+TEST_F(Poison, IsAnEventThatEndedUsTwiceAlone) {
+  const uint64_t poison = next_sequence();
+  world.publish("begin", "1", 1);
+  world.publish("begin", "2", 2);
+  die_with_event(poison, 2);
+  EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.poison"));
+  ASSERT_THAT(world.instances(), SizeIs(1)) << "the other event starts its own";
+  EXPECT_EQ(world.instances()[0]["input"], (Json{{"begin", 2}}));
+}
+
+TEST_F(Poison, IsNotAnEventThatEndedUsOnce) {
+  const uint64_t suspect = next_sequence();
+  world.publish("begin", "1", 1);
+  die_with_event(suspect, 1);
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  const uint64_t other = next_sequence();
+  world.publish("begin", "2", 2);
+  die_with_event(other, 1);
+  EXPECT_THAT(world.dead_letters(), IsEmpty()) << "two different ones are no pattern";
+  EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
+TEST_F(Poison, IsTheInstanceIfOneWasBeingSteppedForTheEvent) {
+  world.publish("begin", "1", 1);
+  world.publish("begin", "2", 2);
+  world.settle();
+  const uint64_t suspect = next_sequence();
+  world.publish("go", "3", 3);
+  die_with_event(suspect, 2, first());
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+  EXPECT_EQ(world.instances()[0]["status"], "failed") << "no catch takes it";
+  EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
+  EXPECT_EQ(world.instances()[1]["status"], "complete") << "the others get the event";
+}
+
+TEST_F(Poison, IsAnInstanceWhoseOwnInputsEndedUsTwice) {
+  world.publish("begin", "1", 1);
+  world.publish("begin", "2", 2);
+  world.settle();
+  die_with_instance(first(), 2);
+  EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
+  EXPECT_EQ(world.instances()[1]["status"], "waiting");
+}
+
+TEST_F(Poison, IsForgottenWhenTheProcessEndsOtherwise) {
+  world.publish("begin", "1", 1);
+  world.settle();
+  die_with_instance(first(), 1);
+  world.restart();
+  world.settle();
+  die_with_instance(first(), 1);
+  EXPECT_EQ(world.instances()[0]["status"], "waiting");
+}
+
+TEST_F(Poison, IsLookedForOneInputAtATime) {
+  for (int i = 0; i < 5; ++i) world.publish("begin", std::to_string(i));
+  const auto folder = world.environment().folder();
+  world.crash();
+  {
+    InHand note;
+    ASSERT_TRUE(note.open(folder));
+    note.begin(5);
+  }
+  world.recover();
+  const uint64_t before = world.processor().cursor().sequence;
+  while (world.processor().cursor().sequence == before) world.step();
+  EXPECT_EQ(world.processor().cursor().sequence, before + 1);
+  world.settle();
+  EXPECT_THAT(world.instances(), SizeIs(5));
+  for (int i = 0; i < 100; ++i) {  // and not for ever
+    world.publish("nobody", "x" + std::to_string(i));
+  }
+  world.settle();
+  world.publish("begin", "6");
+  world.publish("begin", "7");
+  world.step();
+  EXPECT_THAT(world.instances(), SizeIs(7));
+}
+
+}  // namespace
+}  // namespace millrace
