@@ -1,6 +1,7 @@
 #include "broker/streams.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,51 @@ Json configuration(const StreamSettings& settings) {
           {"max_age", nanoseconds(settings.max_age)},
           {"duplicate_window", nanoseconds(settings.duplicate_window)},
           {"num_replicas", settings.replicas}};
+}
+
+/// A setting that may be another one, and what to think of that.
+struct Setting {
+  const char* key;
+  const char* meaning;
+};
+
+constexpr auto kSettings = std::to_array<Setting>({
+    {"discard", "when it is full it refuses what is new, and messages wait here until it has room"},
+    {"storage", "in memory it is gone with the broker's next restart"},
+    {"max_msgs", "beyond that the oldest go, read or not"},
+    {"max_bytes", "beyond that the oldest go, read or not"},
+    {"max_age", "what is older goes, read or not (nanoseconds; 0: nothing goes)"},
+    {"max_msg_size", "what is larger is refused, and a larger message of ours waits for ever"},
+    {"max_consumers", "reading needs one, and a second one while it changes over"},
+    {"duplicate_window",
+     "what is sent again later than that is stored twice (nanoseconds); instances take an event "
+     "once all the same"},
+    {"num_replicas", "how many servers may be lost depends on it"},
+});
+
+/// What must not be: an error names the stream, the setting, what was found and what is wanted.
+Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings) {
+  const auto refused = [&](const char* key, std::string_view wanted, std::string_view why) {
+    return fail(
+        "broker.stream",
+        fmt::format("stream {} has {} {} instead of {}: {}; mend it with `nats stream edit "
+                    "{}`, or delete the stream if nothing needs it",
+                    settings.name, key, dump_json(field(config, key)), wanted, why, settings.name));
+  };
+  if (text_field(config, "retention") != "limits") {
+    return refused("retention", "\"limits\"", "messages would go before they are applied");
+  }
+  if (integer_field(config, "max_msgs_per_subject") > 0) {
+    return refused("max_msgs_per_subject", "-1",
+                   "a message would push out an older one that is not applied yet");
+  }
+  if (field(config, "no_ack") == true) {
+    return refused("no_ack", "false", "what was published would never count as arrived");
+  }
+  if (field(config, "sealed") == true) {
+    return refused("sealed", "false", "nothing could be published");
+  }
+  return {};
 }
 
 }  // namespace
@@ -82,20 +128,14 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
                             settings.name, fmt::join(info.subjects, ", "), settings.subjects,
                             settings.name));
   }
-  if (const std::string retention = text_field(config, "retention"); retention != "limits") {
-    return fail(
-        "broker.stream",
-        fmt::format("stream {} has the retention \"{}\", which loses events before they are "
-                    "applied; expected \"limits\": delete the stream if nothing needs it",
-                    settings.name, retention));
-  }
+  TRY(refuse_what_breaks_us(config, settings));
   const Json wanted = configuration(settings);
-  for (const char* name : {"discard", "storage", "max_msgs", "max_bytes", "max_msg_size", "max_age",
-                           "duplicate_window", "num_replicas"}) {
-    if (field(config, name) == field(wanted, name)) continue;
-    info.notes.push_back(fmt::format("stream {} has {} {} instead of {}", settings.name, name,
-                                     dump_json(field(config, name)),
-                                     dump_json(field(wanted, name))));
+  for (const Setting& setting : kSettings) {
+    const Json& found = field(config, setting.key);
+    if (found == field(wanted, setting.key)) continue;
+    info.notes.push_back(fmt::format("stream {} has {} {} instead of {}: {}", settings.name,
+                                     setting.key, dump_json(found),
+                                     dump_json(field(wanted, setting.key)), setting.meaning));
   }
   return info;
 }

@@ -34,12 +34,13 @@ struct StreamInfo {
   uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 when it is empty
   uint64_t last_sequence = 0;
   std::vector<std::string> subjects;
-  /// What is set otherwise than asked for and yet can be worked with, as sentences for the log.
+  /// What is set otherwise than asked for and yet can be worked with, as sentences for the log: the
+  /// key, what was found and what was wanted, and what it leads to.
   std::vector<std::string> notes;
 };
 
-/// The stream as it is. Errors: `broker.not_found`, `broker.stream` (it is there, but without the
-/// subjects or with another retention), and those of Connection::api.
+/// The stream as it is. Errors: `broker.not_found`, `broker.stream` (it is there, but set so that
+/// events would get lost unseen or nothing could be published), and those of Connection::api.
 Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& settings);
 
 /// The same, made if it was missing. Server 2.9.10 spoils a stream that is made while one of its
