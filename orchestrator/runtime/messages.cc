@@ -84,7 +84,8 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
   message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
   message.headers.emplace_back(
       kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence,
-                              hex(fingerprint({letter.reason.code, letter.reason.message}))));
+                              hex(fingerprint({letter.reason.code, letter.reason.message,
+                                               letter.message.subject, letter.message.data}))));
 
   constexpr size_t kMostData = kMaxMessageBytes - kMaxKeptHeaders - 4 * kMaxDetail;
   if (letter.message.data.size() > kMostData) {

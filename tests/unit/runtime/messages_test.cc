@@ -74,7 +74,7 @@ TEST(DeadLetterMessage, HoldsTheBytesAndHeadersAsReceivedAndWhy) {
   EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
 }
 
-TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceAndItsReason) {
+TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceItsReasonAndItsBytes) {
   const std::string id = header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id");
   EXPECT_EQ(header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id"), id);
   EXPECT_NE(header(dead_letter_message(letter(), 1'001), "Nats-Msg-Id"), id);
@@ -86,6 +86,9 @@ TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceAndItsReason) {
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
   other = letter();
   other.reason.message = "of use to another one neither";
+  EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
+  other = letter();
+  other.message.data += "x";  // as when the broker lost its tail and gives sequences again
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
 }
 
