@@ -35,6 +35,8 @@ class DevServer {
   /// `nats://127.0.0.1:<port>`, the same after start_again().
   std::string url() const;
   uint16_t port() const { return port_; }
+  /// Of the server, for signals; it changes with start_again().
+  int pid() const { return pid_; }
 
   /// SIGKILL, as a crash would; returns when the process is gone.
   void kill();

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <spdlog/spdlog.h>
+
 #include "base/check.h"
 #include "broker/incoming.h"
 #include "broker/nats_status.h"
@@ -23,18 +25,24 @@ using std::chrono::steady_clock;
 
 constexpr Duration kFirstRetry{100};
 constexpr Duration kLastRetry{2'000};
-constexpr Duration kLeaveAlone{1'000};
 constexpr size_t kChunkBytes = size_t{8} << 20;
+
+std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
+  std::vector<StreamSettings> all = settings.beside;
+  all.push_back(settings.stream);
+  return all;
+}
 
 }  // namespace
 
 /// The thread, and what it shares with the others.
 class JetStreamEvents::Reader {
  public:
-  Reader(Connection& connection, const EventStreamSettings& settings, const Cursor& cursor,
-         DeliverySink& sink)
+  Reader(Connection& connection, const EventStreamSettings& settings, StreamKeeper& keeper,
+         const Cursor& cursor, DeliverySink& sink)
       : connection_(connection),
         settings_(settings),
+        keeper_(keeper),
         sink_(sink),
         position_(cursor),
         random_(std::random_device{}()) {
@@ -74,11 +82,13 @@ class JetStreamEvents::Reader {
   void run();
   Result<StreamInfo> find_or_make_stream();
   Status open();
+  Status take(Result<std::unique_ptr<PullConsumer>> made);
   End read();
   void add_message(NatsMsgHandle message, const DeliveryNumbers& numbers);
   void note_pending(bool more);
   bool hand_over();
   uint64_t close();
+  void log_health(const Status& health);
 
   void interrupt();
   void wake();
@@ -87,6 +97,7 @@ class JetStreamEvents::Reader {
 
   Connection& connection_;
   const EventStreamSettings& settings_;
+  StreamKeeper& keeper_;
   DeliverySink& sink_;
 
   mutable std::mutex mutex_;
@@ -101,6 +112,7 @@ class JetStreamEvents::Reader {
   // Only for the thread.
   Cursor position_;  ///< the last message that was handed over or waits in chunk_
   bool caught_up_ = false;
+  std::string logged_health_;  ///< the last code in the log; empty: it reads
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
@@ -138,16 +150,17 @@ void JetStreamEvents::Reader::run() {
 /// A stream that vanishes under us is left alone for a while: its deletion is still under way when
 /// its consumers hear of it, and whoever deletes it may want to make it themselves.
 Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
-  Result<StreamInfo> stream = find_stream(connection_, settings_.stream);
+  Result<StreamInfo> stream = keeper_.find(settings_.stream);
   if (stream || stream.error().code != "broker.not_found") {
     missing_since_.reset();
     return stream;
   }
   if (!missing_since_) missing_since_ = steady_clock::now();
-  if (position_.stream_created != 0 && steady_clock::now() - *missing_since_ < kLeaveAlone) {
+  if (position_.stream_created != 0 &&
+      steady_clock::now() - *missing_since_ < StreamKeeper::kLeaveAlone) {
     return stream;
   }
-  return ensure_stream(connection_, settings_.stream);
+  return keeper_.ensure(settings_.stream);
 }
 
 /// Makes a consumer. The deliveries that tell of it wait in chunk_.
@@ -159,26 +172,35 @@ Status JetStreamEvents::Reader::open() {
   }
   const auto make = [this]() -> Result<std::unique_ptr<PullConsumer>> {
     const StreamInfo stream = TRY(find_or_make_stream());
-    for (const StreamSettings& other : settings_.beside) TRY(ensure_stream(connection_, other));
+    for (const StreamSettings& other : settings_.beside) TRY(keeper_.ensure(other));
     return PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull);
   };
   Result<std::unique_ptr<PullConsumer>> made = make();
-  const std::lock_guard lock(mutex_);
-  health_ = {};
-  if (!made) {
-    health_ = tl::unexpected(made.error());
-    return health_;
-  }
-  if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
-  consumer_ = *std::move(made);
-  ++counts_.opened;
+  const Status opened = take(std::move(made));
+  log_health(opened);
+  if (!opened) return opened;
 
   const StreamInfo& stream = consumer_->stream();
   position_ = consumer_->start();
-  chunk_.push_back(StreamOpened{stream.created, stream.first_sequence, stream.last_sequence});
+  if (consumer_->loss()) settings_.on_loss(*consumer_->loss());
+  chunk_.push_back(StreamOpened{position_, stream.first_sequence, stream.last_sequence});
   caught_up_ = false;
   if (consumer_->started_at_the_end()) note_pending(false);
   return {};
+}
+
+Status JetStreamEvents::Reader::take(Result<std::unique_ptr<PullConsumer>> made) {
+  const std::lock_guard lock(mutex_);
+  health_ = {};
+  if (!made) {
+    health_ = tl::unexpected(std::move(made).error());
+  } else if (interrupted_) {
+    health_ = fail("broker.unreachable", "the connection was lost while opening");
+  } else {
+    consumer_ = *std::move(made);
+    ++counts_.opened;
+  }
+  return health_;
 }
 
 JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
@@ -225,6 +247,9 @@ void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryN
         fetch_stored(connection_, settings_.stream.name, {{"seq", as.sequence}});
     if (stored) delivery = read_delivery(std::move(stored->message), as);
   }
+  if (as.sequence > position_.sequence + 1 && !consumer_->is_filtered()) {
+    settings_.on_loss({BrokerLoss::Kind::kDropped, position_.sequence + 1, as.sequence - 1});
+  }
   chunk_.push_back(std::move(delivery));
   position_.sequence = as.sequence;
   position_.stamped = as.stamped;
@@ -250,6 +275,16 @@ uint64_t JetStreamEvents::Reader::close() {
   consumer.swap(consumer_);
   health_ = fail("broker.unreachable", "reading the event stream was interrupted");
   return consumer->delivered();
+}
+
+void JetStreamEvents::Reader::log_health(const Status& health) {
+  const std::string code = health ? "" : health.error().code;
+  if (std::exchange(logged_health_, code) == code) return;
+  if (health) {
+    spdlog::info("events are read again");
+  } else {
+    spdlog::warn("events are not read: {}", health.error().message);
+  }
 }
 
 void JetStreamEvents::Reader::interrupt() {
@@ -279,13 +314,15 @@ void JetStreamEvents::Reader::wait_to_retry(Duration at_most) {
 }
 
 JetStreamEvents::JetStreamEvents(Connection& connection, EventStreamSettings settings)
-    : connection_(connection), settings_(std::move(settings)) {}
+    : connection_(connection),
+      settings_(std::move(settings)),
+      keeper_(connection, all_streams(settings_)) {}
 
 JetStreamEvents::~JetStreamEvents() { stop(); }
 
 void JetStreamEvents::start(const Cursor& cursor, DeliverySink& sink) {
   CHECK(reader_ == nullptr, "started twice");
-  reader_ = std::make_unique<Reader>(connection_, settings_, cursor, sink);
+  reader_ = std::make_unique<Reader>(connection_, settings_, keeper_, cursor, sink);
 }
 
 void JetStreamEvents::stop() { reader_.reset(); }

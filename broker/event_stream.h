@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/result.h"
 #include "broker/connection.h"
 #include "broker/pull_window.h"
+#include "broker/stream_keeper.h"
 #include "broker/streams.h"
 #include "orchestrator/runtime/seams.h"
 
@@ -22,6 +24,8 @@ struct EventStreamSettings {
   /// letters.
   std::vector<StreamSettings> beside = {dead_letters_stream()};
   PullSettings pull;
+  /// Hears what the broker has lost, on the thread that reads.
+  std::function<void(const BrokerLoss&)> on_loss = [](const BrokerLoss&) {};
   size_t chunk = 256;  ///< messages at most in one call of the sink
 };
 
@@ -45,14 +49,19 @@ class JetStreamEvents : public EventStream {
   };
   Counts counts() const;
 
-  /// Why it does not read at the moment; ok while it does.
+  /// Why it does not read at the moment; ok while it does. Changes are logged.
   Status health() const;
+
+  /// A message found no stream: they are looked at, and made where they are missing. Any thread;
+  /// never blocks.
+  void doubt_streams() { keeper_.doubt(); }
 
  private:
   class Reader;
 
   Connection& connection_;
   const EventStreamSettings settings_;
+  StreamKeeper keeper_;
   std::unique_ptr<Reader> reader_;
 };
 

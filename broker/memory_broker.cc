@@ -165,17 +165,17 @@ void MemoryBroker::open() {
     }
   }
   const ResumePoint point = resume_point(position_, state, stamped);
-  uint64_t next = point.sequence;
+  position_ = position_at(point, position_, state);
   if (point.since) {
     const auto found = std::find_if(events_.begin(), events_.end(), [&](const Stored& stored) {
       return stored.stamped >= *point.since;
     });
-    next = found == events_.end() ? next_sequence_ : found->sequence;
+    position_.sequence = (found == events_.end() ? next_sequence_ : found->sequence) - 1;
+    const auto before = std::find_if(events_.begin(), events_.end(), [&](const Stored& stored) {
+      return stored.sequence == position_.sequence;
+    });
+    position_.stamped = before == events_.end() ? *point.since : before->stamped;
   }
-  const bool kept = position_.stream_created == created_ && position_.sequence == next - 1;
-  position_ = {.stream_created = created_,
-               .sequence = next - 1,
-               .stamped = kept ? position_.stamped : TimePoint()};
   opened_ = true;
   caught_up_ = false;
 }
@@ -187,7 +187,7 @@ bool MemoryBroker::deliver(size_t most) {
   if (connected_) {
     if (!opened_) {
       open();
-      deliveries.emplace_back(StreamOpened{created_, first_sequence(), last_sequence()});
+      deliveries.emplace_back(StreamOpened{position_, first_sequence(), last_sequence()});
     }
     // Sequences rise but may have gaps, so the next one is looked for.
     auto next = std::upper_bound(

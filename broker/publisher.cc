@@ -112,8 +112,8 @@ Result<PublishAck> read_publish_ack(std::string_view json) {
 
 class JetStreamPublisher::Sender {
  public:
-  Sender(Connection& connection, Duration ack_timeout)
-      : connection_(connection), ack_timeout_(ack_timeout) {
+  Sender(Connection& connection, Duration ack_timeout, std::function<void()> no_stream)
+      : connection_(connection), ack_timeout_(ack_timeout), no_stream_(std::move(no_stream)) {
     natsInbox* raw = nullptr;
     natsInbox_Create(&raw);
     const NatsInboxHandle inbox(raw);
@@ -184,6 +184,7 @@ class JetStreamPublisher::Sender {
 
   Connection& connection_;
   const Duration ack_timeout_;
+  const std::function<void()> no_stream_;
   std::string inbox_;  ///< ends in a dot; the number of the message follows
   uint64_t watch_ = 0;
 
@@ -276,6 +277,7 @@ void JetStreamPublisher::Sender::on_answer(natsMsg* message) {
   uint64_t number = 0;
   if (subject.size() <= inbox_.size()) return;
   std::from_chars(subject.data() + inbox_.size(), subject.data() + subject.size(), number);
+  if (natsMsg_IsNoResponders(message)) no_stream_();
   answer(number, read_answer(message));
 }
 
@@ -326,8 +328,9 @@ void JetStreamPublisher::Sender::expire() {
   }
 }
 
-JetStreamPublisher::JetStreamPublisher(Connection& connection, Duration ack_timeout)
-    : sender_(std::make_unique<Sender>(connection, ack_timeout)) {}
+JetStreamPublisher::JetStreamPublisher(Connection& connection, Duration ack_timeout,
+                                       std::function<void()> no_stream)
+    : sender_(std::make_unique<Sender>(connection, ack_timeout, std::move(no_stream))) {}
 
 JetStreamPublisher::~JetStreamPublisher() = default;
 

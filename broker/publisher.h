@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "base/time.h"
@@ -16,8 +17,10 @@ inline constexpr Duration kAckTimeout{5000};
 
 class JetStreamPublisher : public Publisher {
  public:
-  /// `connection` outlives it.
-  explicit JetStreamPublisher(Connection& connection, Duration ack_timeout = kAckTimeout);
+  /// `connection` outlives it. `no_stream` is called, on any thread, when no stream took a message.
+  explicit JetStreamPublisher(
+      Connection& connection, Duration ack_timeout = kAckTimeout,
+      std::function<void()> no_stream = [] {});
 
   /// What is still waiting ends with `broker.unreachable`; no `done` is called after it. Not from
   /// within a `done`.

@@ -10,7 +10,6 @@
 
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
-#include "broker/resume.h"
 #include "broker/stored_message.h"
 
 namespace millrace {
@@ -22,6 +21,10 @@ namespace {
 constexpr size_t kRequestBytes = size_t{8} << 20;
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
+
+StreamState state_of(const StreamInfo& stream) {
+  return {stream.created, stream.first_sequence, stream.last_sequence};
+}
 
 }  // namespace
 
@@ -67,20 +70,21 @@ Status PullConsumer::listen() {
   return {};
 }
 
-/// Where to go on, as the position before it; the configuration gets what it needs for it.
-Result<Cursor> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
-                                          Json& config) {
-  const StreamState state{stream.created, stream.first_sequence, stream.last_sequence};
+/// When the broker took the message that it has there; nullopt: it has none, somebody deleted it.
+Result<std::optional<TimePoint>> PullConsumer::stamp_of(uint64_t sequence) {
+  if (sequence == 0) return std::nullopt;
+  const Result<StoredMessage> stored = fetch_stored(connection_, stream_name_, {{"seq", sequence}});
+  if (stored) return broker_time(stored->stamped);
+  if (stored.error().code == "broker.not_found") return std::nullopt;
+  return tl::unexpected(stored.error());
+}
+
+/// Where to go on; the configuration gets what it needs for it.
+Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
+                                               Json& config) {
+  const StreamState state = state_of(stream);
   std::optional<TimePoint> stamped;
-  if (must_ask_for_stamp(cursor, state)) {
-    const Result<StoredMessage> stored =
-        fetch_stored(connection_, stream_name_, {{"seq", cursor.sequence}});
-    if (stored) {
-      stamped = broker_time(stored->stamped);
-    } else if (stored.error().code != "broker.not_found") {  // deleted by hand: that is all right
-      return tl::unexpected(stored.error());
-    }
-  }
+  if (must_ask_for_stamp(cursor, state)) stamped = TRY(stamp_of(cursor.sequence));
   const ResumePoint point = resume_point(cursor, state, stamped);
   if (point.since) {
     config["deliver_policy"] = "by_start_time";
@@ -89,7 +93,7 @@ Result<Cursor> PullConsumer::choose_start(const StreamInfo& stream, const Cursor
     config["deliver_policy"] = "by_start_sequence";
     config["opt_start_seq"] = point.sequence;
   }
-  return Cursor{.stream_created = stream.created, .sequence = point.sequence - 1};
+  return point;
 }
 
 Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
@@ -105,19 +109,23 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
   // The filter costs the server a look at each subject, so it is left out where it says nothing.
   if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
     config["filter_subject"] = wanted.subjects;
+    filtered_ = true;
   }
-  start_ = TRY(choose_start(stream, cursor, config));
+  const ResumePoint point = TRY(choose_start(stream, cursor, config));
   const Json made = TRY(connection_.api("CONSUMER.CREATE." + stream_name_,
                                         {{"stream_name", stream_name_}, {"config", config}}));
   name_ = text_field(made, "name");
   if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
-  if (config.contains("opt_start_time")) {
+  start_ = position_at(point, cursor, state_of(stream));
+  loss_ = point.loss;
+  if (point.since) {
     start_.sequence = count_field(field(made, "delivered"), "stream_seq");
+    // With the time of the message that is there now the position is an ordinary one, and the loss
+    // is told once.
+    const std::optional<TimePoint> stamped = TRY(stamp_of(start_.sequence));
+    start_.stamped = stamped.value_or(*point.since);
   }
-  // A position that was reached keeps its time, which tells whether the message is still the same.
-  if (start_.stream_created == cursor.stream_created && start_.sequence == cursor.sequence) {
-    start_.stamped = cursor.stamped;
-  }
+  if (loss_ && loss_->kind == BrokerLoss::Kind::kTail) loss_->first = start_.sequence + 1;
   started_at_the_end_ = count_field(made, "num_pending") == 0;
 
   // Between the two requests the stream may have been deleted and made anew; then the consumer

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 #include "broker/connection.h"
 #include "broker/nats_handles.h"
 #include "broker/pull_window.h"
+#include "broker/resume.h"
 #include "broker/streams.h"
 #include "model/input.h"
 
@@ -37,6 +39,10 @@ class PullConsumer {
   const StreamInfo& stream() const { return stream_; }
   /// The position that it began behind.
   const Cursor& start() const { return start_; }
+  /// What showed to be gone from the stream when it was made.
+  const std::optional<BrokerLoss>& loss() const { return loss_; }
+  /// Whether the stream has other subjects too, so that not all sequences are ours.
+  bool is_filtered() const { return filtered_; }
   bool started_at_the_end() const { return started_at_the_end_; }
 
   enum class Got {
@@ -63,7 +69,8 @@ class PullConsumer {
 
   Status listen();
   Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
-  Result<Cursor> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
+  Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
+  Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(std::string_view subject, natsMsg* message);
   bool send_requests();
 
@@ -71,6 +78,8 @@ class PullConsumer {
   const PullSettings& settings_;
   StreamInfo stream_;
   Cursor start_;
+  std::optional<BrokerLoss> loss_;
+  bool filtered_ = false;
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "model/input.h"
+#include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 
@@ -21,6 +22,9 @@ struct StreamState {
 struct ResumePoint {
   uint64_t sequence = 1;
   std::optional<TimePoint> since;
+  /// What shows by the way. Where a tail begins that is gone is known only once `since` was looked
+  /// up.
+  std::optional<BrokerLoss> loss;
 
   bool operator==(const ResumePoint&) const = default;
 };
@@ -29,9 +33,14 @@ struct ResumePoint {
 /// it has none there, or was not asked. Behind the cursor, but from the first message when the
 /// stream is another one or has dropped what comes next. A broker that lost its tail, seen by its
 /// last sequence or by another message in the cursor's place, is read from the cursor's time on:
-/// what it took since is new, and what is of the same millisecond may come twice.
+/// what it took since is new, and what is of the same millisecond may come twice. A cursor without
+/// a time has seen nothing of its stream yet: there the whole stream is new.
 ResumePoint resume_point(const Cursor& cursor, const StreamState& stream,
                          std::optional<TimePoint> stamped);
+
+/// The cursor for `point`, behind which nothing was applied. Of the same stream it keeps its time:
+/// all that the broker took before that is dealt with.
+Cursor position_at(const ResumePoint& point, const Cursor& cursor, const StreamState& stream);
 
 /// Whether resume_point wants to know `stamped`.
 bool must_ask_for_stamp(const Cursor& cursor, const StreamState& stream);

@@ -80,8 +80,11 @@ class Server::Parts {
       : settings_(std::move(settings)),
         environment_(std::move(environment)),
         connection_(std::move(connection)),
-        publisher_(std::make_unique<JetStreamPublisher>(*connection_)),
-        events_(std::make_unique<JetStreamEvents>(*connection_)),
+        events_(std::make_unique<JetStreamEvents>(
+            *connection_,
+            EventStreamSettings{.on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
+        publisher_(std::make_unique<JetStreamPublisher>(*connection_, kAckTimeout,
+                                                        [this] { events_->doubt_streams(); })),
         pool_(std::move(pool)),
         queries_(load_stored),
         processor_({.environment = *environment_,
@@ -99,6 +102,8 @@ class Server::Parts {
              .queries = queries_,
              .publisher = *publisher_,
              .metrics = metrics_,
+             .losses = losses_,
+             .reads_events = [this] { return events_->health(); },
              .check_programs =
                  [this](std::span<const std::string> programs) { return pool_->check(programs); },
              .dead_letters =
@@ -143,10 +148,11 @@ class Server::Parts {
   ServerSettings settings_;
   SystemClock clock_;
   Metrics metrics_;
+  BrokerLosses losses_{clock_, metrics_};
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JetStreamEvents> events_;
+  std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JqPool> pool_;
   std::atomic<uint64_t> last_ticket_ = 0;
   Queries queries_;

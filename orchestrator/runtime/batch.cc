@@ -42,9 +42,9 @@ Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const Instan
   return true;
 }
 
-void Batch::stream_opened(int64_t stream_created) {
-  if (draft_.cursor.stream_created == stream_created) return;
-  draft_.cursor = {.stream_created = stream_created};
+void Batch::stream_opened(const Cursor& position) {
+  if (draft_.cursor == position) return;
+  draft_.cursor = position;
   cursor_moved_ = true;
 }
 

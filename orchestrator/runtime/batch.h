@@ -49,8 +49,8 @@ class Batch {
   /// Fails an instance that the process has died of; false: it does not live.
   Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
-  /// What follows comes from the stream of that creation time; another one is read from its start.
-  void stream_opened(int64_t stream_created);
+  /// What follows in the event stream comes behind this position, which may be an earlier one.
+  void stream_opened(const Cursor& position);
 
   /// Writes what the batch gathered; the caller commits.
   Result<BatchOutcome> finish(TimePoint now);

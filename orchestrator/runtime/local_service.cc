@@ -80,6 +80,19 @@ Status LocalService::check_namespace(std::string_view space) {
   return parts_.queries.check_namespace(view, space);
 }
 
+Status LocalService::ready() {
+  TRY(parts_.reads_events());
+  return parts_.processor.ready();
+}
+
+Json LocalService::info() {
+  Json info = parts_.info;
+  const Status reads = parts_.reads_events();
+  info["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list()}};
+  if (!reads) info["broker"]["waitingFor"] = reads.error().message;
+  return info;
+}
+
 Result<Json> LocalService::namespaces() {
   return read([&](const View& view) { return parts_.queries.namespaces(view); });
 }

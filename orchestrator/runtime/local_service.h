@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/runtime/broker_losses.h"
 #include "orchestrator/runtime/processor.h"
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/runtime/service.h"
@@ -22,11 +23,13 @@ class LocalService final : public Service {
     Queries& queries;
     Publisher& publisher;
     Metrics& metrics;
+    const BrokerLosses& losses;
+    std::function<Status()> reads_events;  ///< whether the event stream is being read, or why not
     ProgramCheck check_programs;
     /// Reads the dead letters of a namespace from the broker.
     std::function<Result<Json>(std::string_view space, size_t limit, std::string_view cursor)>
         dead_letters;
-    Json info;  ///< what `info` answers
+    Json info;  ///< what `info` answers, but for `broker`
   };
 
   explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
@@ -47,8 +50,8 @@ class LocalService final : public Service {
   Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
 
-  Status ready() override { return parts_.processor.ready(); }
-  Json info() override { return parts_.info; }
+  Status ready() override;
+  Json info() override;
   std::string metrics() override { return parts_.metrics.text(); }
 
  private:

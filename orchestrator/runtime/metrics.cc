@@ -50,6 +50,19 @@ struct Metrics::Series {
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
 
+  std::array<prometheus::Counter*, 3> losses = [this] {
+    std::array<prometheus::Counter*, 3> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = &counter("millrace_broker_losses_total",
+                        "Times that the event stream was found without what it should have.",
+                        {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
+    }
+    return all;
+  }();
+  prometheus::Counter& dropped =
+      counter("millrace_events_dropped_total",
+              "Messages that the event stream dropped before they were read.");
+
   prometheus::Gauge& listeners =
       gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
@@ -63,6 +76,18 @@ struct Metrics::Series {
   prometheus::Gauge& fan_out = gauge(
       "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
 };
+
+std::string_view to_string(BrokerLoss::Kind kind) {
+  switch (kind) {
+    case BrokerLoss::Kind::kDropped:
+      return "dropped";
+    case BrokerLoss::Kind::kTail:
+      return "tail";
+    case BrokerLoss::Kind::kStream:
+      return "stream";
+  }
+  return "";
+}
 
 Metrics::Metrics() : series_(std::make_unique<Series>()) {}
 Metrics::~Metrics() = default;
@@ -94,6 +119,13 @@ void Metrics::set(const Levels& levels) {
   series_->outbox_bytes.Set(static_cast<double>(levels.outbox_bytes));
   series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
+}
+
+void Metrics::count(const BrokerLoss& loss) {
+  series_->losses[static_cast<size_t>(loss.kind)]->Increment();
+  if (loss.kind == BrokerLoss::Kind::kDropped) {
+    series_->dropped.Increment(static_cast<double>(loss.last - loss.first + 1));
+  }
 }
 
 std::string Metrics::text() const {

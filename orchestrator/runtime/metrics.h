@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "orchestrator/runtime/batch.h"
+#include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 
@@ -19,12 +21,16 @@ struct Levels {
   bool refuses = false;  ///< new work has to wait
 };
 
+/// As labels and `/v1/info` have it.
+std::string_view to_string(BrokerLoss::Kind kind);
+
 class Metrics {
  public:
   Metrics();
   ~Metrics();
 
   void count(const BatchCounts& counts);
+  void count(const BrokerLoss& loss);
   void set(const Levels& levels);
 
   /// The text exposition format 0.0.4.

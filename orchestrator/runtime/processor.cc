@@ -428,16 +428,8 @@ void Processor::settle(const std::vector<Settlement>& settlements) {
 
 Status Processor::apply(const Delivery& delivery, TimePoint now) {
   if (const auto* opened = std::get_if<StreamOpened>(&delivery)) {
-    const Cursor& cursor = batch_.cursor();
-    if (cursor.sequence != 0 && cursor.stream_created == opened->stream_created &&
-        opened->first_sequence > cursor.sequence + 1) {
-      spdlog::error("the event stream has dropped messages {} to {} before they were read",
-                    cursor.sequence + 1, opened->first_sequence - 1);
-    } else if (cursor.stream_created != 0 && cursor.stream_created != opened->stream_created) {
-      spdlog::error("the event stream was made anew; it is read from its first message");
-    }
-    if (cursor.stream_created != opened->stream_created) poison_ = 0;
-    batch_.stream_opened(opened->stream_created);
+    if (batch_.cursor().stream_created != opened->position.stream_created) poison_ = 0;
+    batch_.stream_opened(opened->position);
     connected_ = true;
     caught_up_ = false;
     return {};

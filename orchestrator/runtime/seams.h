@@ -32,10 +32,25 @@ class Clock {
   }
 };
 
+/// What the broker no longer has of the event stream, though nobody told us.
+struct BrokerLoss {
+  enum class Kind {
+    kDropped,  ///< messages were gone before they were read: by the stream's limits, or by hand
+    kTail,     ///< the newest ones, which had been applied, are gone; what comes is in their places
+    kStream,   ///< the stream was made anew; it is read from its first message
+  };
+  Kind kind{};
+  /// The sequences that are concerned; of kStream the last one that was read, twice.
+  uint64_t first = 0;
+  uint64_t last = 0;
+
+  bool operator==(const BrokerLoss&) const = default;
+};
+
 /// A connection to the event stream is made, or made again; what follows comes from it.
 struct StreamOpened {
-  int64_t stream_created = 0;   ///< nanoseconds; another one: the stream was made anew
-  uint64_t first_sequence = 0;  ///< the oldest message that it still has
+  Cursor position;              ///< what follows comes behind it; it may be before the last one
+  uint64_t first_sequence = 0;  ///< the oldest message that the stream still has
   uint64_t last_sequence = 0;   ///< the newest
 };
 /// Nothing more waits in the stream: it was empty behind the cursor when the broker was asked.

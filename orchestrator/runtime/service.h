@@ -85,7 +85,7 @@ class Service {
 
   /// ok when the streams exist and events are taken; else the error says what is waited for.
   virtual Status ready() = 0;
-  /// {"version", "limits":{…}, "streams":{…}, …}
+  /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]}, …}
   virtual Json info() = 0;
   /// Prometheus text format 0.0.4.
   virtual std::string metrics() = 0;

@@ -78,7 +78,7 @@ class CollectingSink : public DeliverySink {
     const std::lock_guard lock(mutex_);
     for (const Delivery& one : all_) {
       if (const auto* opened = std::get_if<StreamOpened>(&one)) {
-        cursor.stream_created = opened->stream_created;
+        cursor = opened->position;
       } else if (const auto* event = std::get_if<EventInput>(&one)) {
         cursor.sequence = event->sequence;
         cursor.stamped = event->stamped;

@@ -1,7 +1,11 @@
 #include "broker/event_stream.h"
 
+#include <future>
+#include <mutex>
+
 #include <gtest/gtest.h>
 
+#include "broker/publisher.h"
 #include "tests/unit/broker/collecting_sink.h"
 
 namespace millrace {
@@ -9,6 +13,7 @@ namespace {
 
 using namespace std::string_literals;
 using Words = std::vector<std::string>;
+using Losses = std::vector<BrokerLoss>;
 
 class EventStreamTest : public NatsFixture {
  protected:
@@ -31,10 +36,20 @@ class EventStreamTest : public NatsFixture {
     return answer.value("consumers", std::vector<std::string>());
   }
 
+  std::vector<BrokerLoss> losses() {
+    const std::lock_guard lock(losses_mutex_);
+    return losses_;
+  }
+
   std::unique_ptr<Connection> connection_ = server_.connect();
   std::unique_ptr<RawNatsClient> client_ = server_.client();
   CollectingSink sink_;
-  JetStreamEvents events_{*connection_};
+  std::mutex losses_mutex_;
+  std::vector<BrokerLoss> losses_;
+  JetStreamEvents events_{*connection_, EventStreamSettings{.on_loss = [this](auto& loss) {
+                            const std::lock_guard lock(losses_mutex_);
+                            losses_.push_back(loss);
+                          }}};
 };
 
 TEST_F(EventStreamTest, IsMadeWhenItIsMissingAndKnowsThatItIsEmpty) {
@@ -43,7 +58,7 @@ TEST_F(EventStreamTest, IsMadeWhenItIsMissingAndKnowsThatItIsEmpty) {
   EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
   EXPECT_TRUE(events_.health());
   const StreamOpened opened = sink_.all_of<StreamOpened>()[0];
-  EXPECT_EQ(opened.stream_created, ensure().created);
+  EXPECT_EQ(opened.position.stream_created, ensure().created);
   EXPECT_EQ(opened.first_sequence, 1u);
   EXPECT_EQ(opened.last_sequence, 0u);
 }
@@ -130,7 +145,7 @@ TEST_F(EventStreamTest, GoesOnWhenTheServerWasKilled) {
   EXPECT_EQ(sink_.ids(), numbered(2000));
   const std::vector<StreamOpened> opened = sink_.all_of<StreamOpened>();
   ASSERT_EQ(opened.size(), 2u);
-  EXPECT_EQ(opened[0].stream_created, opened[1].stream_created);
+  EXPECT_EQ(opened[0].position.stream_created, opened[1].position.stream_created);
   EXPECT_GE(opened[1].last_sequence, 1000u);
 }
 
@@ -167,7 +182,8 @@ TEST_F(EventStreamTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
   ASSERT_TRUE(sink_.wait_for<EventInput>(6));
   EXPECT_EQ(sink_.ids(), numbered(6));
   EXPECT_EQ(sink_.all_of<EventInput>()[3].sequence, 1u);
-  EXPECT_NE(sink_.all_of<StreamOpened>().back().stream_created, before.created);
+  EXPECT_NE(sink_.all_of<StreamOpened>().back().position.stream_created, before.created);
+  EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kStream, 3, 3}}));
 }
 
 TEST_F(EventStreamTest, IsMadeAgainWhenSomebodyDeletesIt) {
@@ -200,6 +216,9 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
   for (const EventInput& input : sink_.all_of<EventInput>()) {
     EXPECT_GE(input.stamped, beyond.stamped) << "only what the broker took at that time or later";
   }
+  const Cursor position = sink_.all_of<StreamOpened>()[0].position;
+  EXPECT_LE(position.sequence, 10u);
+  EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kTail, position.sequence + 1, 1000}}));
   events_.stop();
 
   const Cursor replaced{stream.created, 3, stamp(3) - Duration(60'000)};
@@ -207,6 +226,24 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
   events_.start(replaced, second);
   ASSERT_TRUE(second.wait_for<EventInput>(12)) << "all are newer than what was applied last";
   EXPECT_EQ(second.ids(), numbered(12));
+  EXPECT_EQ(losses().back(), (BrokerLoss{BrokerLoss::Kind::kTail, 1, 3}));
+}
+
+TEST_F(EventStreamTest, StepsBackOnceAndThenKnowsWhereItIs) {
+  const StreamInfo stream = ensure();
+  publish(0, 10);
+  events_.start({stream.created, 1000, from_millis(4'102'444'800'000)}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  const Cursor position = sink_.cursor();
+  EXPECT_EQ(position.sequence, 10u) << "nothing came since";
+  events_.stop();
+  publish(10, 11);
+
+  CollectingSink second;
+  events_.start(position, second);
+  ASSERT_TRUE(second.wait_for<EventInput>(1));
+  EXPECT_EQ(second.ids(), (Words{"10"})) << "it is new, whatever the time of the broker";
+  EXPECT_EQ(losses().size(), 1u);
 }
 
 TEST_F(EventStreamTest, TellsWhatTheBrokerStillHasWhenItsOldestMessagesAreGone) {
@@ -217,6 +254,71 @@ TEST_F(EventStreamTest, TellsWhatTheBrokerStillHasWhenItsOldestMessagesAreGone) 
   ASSERT_TRUE(sink_.wait_for<EventInput>(3));
   EXPECT_EQ(sink_.ids(), (Words{"7", "8", "9"}));
   EXPECT_EQ(sink_.all_of<StreamOpened>()[0].first_sequence, 8u);
+  EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kDropped, 3, 7}}));
+}
+
+TEST_F(EventStreamTest, TellsWhatWentWhileItWasRead) {
+  ensure();
+  sink_.hold();
+  events_.start({}, sink_);
+  publish(0, 4000);
+  for (const int sequence : {3001, 3002, 3500}) {
+    client_->api("STREAM.MSG.DELETE.MILLRACE_EVENTS", {{"seq", sequence}});
+  }
+  sink_.release();
+  ASSERT_TRUE(sink_.wait_for<EventInput>(3997));
+  EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kDropped, 3001, 3002},
+                              {BrokerLoss::Kind::kDropped, 3500, 3500}}));
+}
+
+TEST_F(EventStreamTest, MissesNothingInAStreamWithOtherSubjects) {
+  client_->api("STREAM.CREATE.MILLRACE_EVENTS",
+               {{"name", "MILLRACE_EVENTS"}, {"subjects", {"millrace.events.>", "other"}}});
+  for (int i = 0; i < 3; ++i) {
+    client_->publish(kEventSubject, event_json(std::to_string(i)));
+    client_->publish("other", "x");
+  }
+  client_->flush();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(3));
+  EXPECT_EQ(sink_.ids(), numbered(3));
+  EXPECT_EQ(losses(), Losses());
+}
+
+TEST_F(EventStreamTest, IsNotReadWhileItsSettingsWouldLoseEventsAndSaysSo) {
+  client_->api("STREAM.CREATE.MILLRACE_EVENTS", {{"name", "MILLRACE_EVENTS"},
+                                                 {"subjects", {"millrace.events.>"}},
+                                                 {"max_msgs_per_subject", 1}});
+  events_.start({}, sink_);
+  while (events_.health() || events_.health().error().code != "broker.stream") {
+  }
+  const std::string message = events_.health().error().message;
+  EXPECT_NE(message.find("stream MILLRACE_EVENTS has max_msgs_per_subject 1 instead of -1"),
+            std::string::npos)
+      << message;
+  const Json config = client_->api("STREAM.INFO.MILLRACE_EVENTS")["config"];
+  EXPECT_EQ(config["max_msgs_per_subject"], 1) << "what a user has set is left alone";
+  client_->api("STREAM.DELETE.MILLRACE_EVENTS");
+  ensure();
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1)) << "it goes on by itself";
+}
+
+TEST_F(EventStreamTest, HasAMissingStreamMadeAgainWhenAMessageFoundNone) {
+  JetStreamPublisher publisher(*connection_, kAckTimeout, [this] { events_.doubt_streams(); });
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  client_->api("STREAM.DELETE.MILLRACE_DLQ");
+  sink_.hold();  // as when the outbox is full: the thread that reads cannot help
+  publish(0, 1);
+  Result<PublishAck> ack = fail("test", "not tried");
+  while (!ack) {
+    std::promise<Result<PublishAck>> done;
+    publisher.publish({"millrace.dlq.default.x", {}, "letter"},
+                      [&](Result<PublishAck> result) { done.set_value(std::move(result)); });
+    ack = done.get_future().get();
+  }
+  EXPECT_EQ(client_->api("STREAM.INFO.MILLRACE_DLQ")["state"]["messages"], 1);
+  sink_.release();
 }
 
 TEST_F(EventStreamTest, CatchesUpThoughWhatWasPendingIsDeleted) {

@@ -206,7 +206,7 @@ TEST_F(MemoryBrokerTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
   pump_all();
   EXPECT_EQ(delivered(), (Words{"opened", "a", "caught-up", "lost", "opened", "a", "caught-up"}));
   const std::vector<StreamOpened> opened = sink_.all_of<StreamOpened>();
-  EXPECT_NE(opened[0].stream_created, opened[1].stream_created);
+  EXPECT_NE(opened[0].position.stream_created, opened[1].position.stream_created);
 }
 
 TEST_F(MemoryBrokerTest, GoesOnBehindTheCursorAndPastWhatIsGone) {
