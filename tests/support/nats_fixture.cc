@@ -24,6 +24,10 @@ NatsServer::NatsServer(std::string configuration) {
   server_ = *std::move(server);
 }
 
+std::filesystem::path NatsServer::store_of(std::string_view stream) const {
+  return store() / "jetstream" / "$G" / "streams" / stream;
+}
+
 std::unique_ptr<RawNatsClient> NatsServer::client() const {
   return std::make_unique<RawNatsClient>(server_->port());
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,10 @@ class NatsServer {
 
   DevServer& process() { return *server_; }
   std::string url() const { return server_->url(); }
+
+  /// What the broker keeps its streams in.
+  std::filesystem::path store() const { return folder_.path() / "store"; }
+  std::filesystem::path store_of(std::string_view stream) const;
 
   /// A client of the test's own.
   std::unique_ptr<RawNatsClient> client() const;

@@ -1,0 +1,405 @@
+// The broker stops, dies, hangs, forgets and is cut off while events flow, and millrace neither
+// loses nor repeats anything that the broker still has, says what the broker lost, and never needs
+// a restart. MILLRACE_FAULTS=50 asks for more faults than the suite has time for, MILLRACE_OUTAGE
+// for longer ones (milliseconds); MILLRACE_SEED=n repeats a run's choices.
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "broker/pull_window.h"
+#include "tests/support/millrace_server.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One instance an event, which waits for another event of the same key and then tells.
+constexpr const char* kJob = R"(
+id: job
+start:
+  type: event
+  event:
+    type: job.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: job.go
+      context:
+        key: jq(.["job.start"].key)
+    timeout: P1D
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event:
+      type: job.done
+      source: job
+      data:
+        key: jq(.["job.start"].key)
+)";
+
+size_t number_from(const char* variable, size_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::stoul(text);
+}
+
+/// What was in the event stream at some time, by an ordinary subscriber's eyes.
+class Seen {
+ public:
+  /// Reads what has come since.
+  void look(const NatsServer& nats) {
+    const std::unique_ptr<RawNatsClient> client = nats.client();
+    const Json state = client->api("STREAM.INFO.MILLRACE_EVENTS").at("state");
+    const uint64_t last = state.at("last_seq");
+    if (state.at("messages") == 0 || last < next_) return;
+    const std::string inbox = fmt::format("_VIEW.{}", ++looks_);  // an old consumer may linger
+    client->subscribe(inbox);
+    client->api("CONSUMER.CREATE.MILLRACE_EVENTS", {{"stream_name", "MILLRACE_EVENTS"},
+                                                    {"config",
+                                                     {{"deliver_subject", inbox},
+                                                      {"deliver_policy", "by_start_sequence"},
+                                                      {"opt_start_seq", next_},
+                                                      {"ack_policy", "none"}}}});
+    while (next_ <= last) {
+      const std::optional<RawNatsClient::Message> message = client->next();
+      ASSERT_TRUE(message) << "message " << next_ << " of " << last << " in the stream";
+      take(message->data);
+      next_ = parse_ack_subject(message->reply).value().stream_sequence + 1;
+    }
+  }
+
+  /// The stream was made anew, or others may be in the places of those that were seen.
+  void begin_anew() { next_ = 1; }
+
+  const std::set<std::string>& starts() const { return keys_.at("job.start"); }
+  const std::set<std::string>& goes() const { return keys_.at("job.go"); }
+  const std::map<std::string, std::set<std::string>>& done() const { return done_; }
+
+  /// Of those that were started.
+  size_t woken() const {
+    return static_cast<size_t>(std::count_if(
+        goes().begin(), goes().end(), [&](const auto& key) { return starts().contains(key); }));
+  }
+
+ private:
+  void take(const std::string& data) {
+    const Result<Json> event = parse_json(data);
+    if (!event || !event->is_object()) return;
+    const std::string type = event->at("type");
+    const std::string key = event->at("data").at("key");
+    if (type == "job.done") {
+      done_[key].insert(event->at("id").get<std::string>());
+    } else {
+      keys_[type].insert(key);
+    }
+  }
+
+  uint64_t next_ = 1;
+  size_t looks_ = 0;
+  std::map<std::string, std::set<std::string>> keys_ = {{"job.start", {}}, {"job.go", {}}};
+  std::map<std::string, std::set<std::string>> done_;  ///< ids by key
+};
+
+class BrokerFaults : public testing::Test {
+ protected:
+  struct Fault {
+    const char* name;
+    void (BrokerFaults::*strike)();
+    const char* loss;  ///< its kind in the metrics; empty: the broker loses nothing
+  };
+  static const std::vector<Fault>& faults() {
+    static const std::vector<Fault> all = {
+        {"stopped and started", &BrokerFaults::stop, ""},
+        {"killed and started", &BrokerFaults::kill, ""},
+        {"hangs", &BrokerFaults::hang, ""},
+        {"the connection is cut in the middle of a delivery", &BrokerFaults::cut, ""},
+        {"the connection swallows everything", &BrokerFaults::swallow, ""},
+        {"its stream is deleted while it runs", &BrokerFaults::delete_stream, "stream"},
+        {"its stream is deleted while it is stopped", &BrokerFaults::remove_stream, "stream"},
+        {"an older copy comes back", &BrokerFaults::restore, "tail"},
+        {"an older copy comes back unseen", &BrokerFaults::restore_unseen, "tail"},
+        {"the stream is purged unseen", &BrokerFaults::purge_unseen, "dropped"},
+        {"the stream of the dead letters is deleted", &BrokerFaults::delete_dead_letters, ""},
+    };
+    return all;
+  }
+
+  void SetUp() override {
+    fmt::print("MILLRACE_SEED={}\n", seed_);
+    millrace_.start_ready();
+    millrace_.apply(kJob);
+    client_ = nats_.client();
+  }
+
+  size_t up_to(size_t most) { return random_() % (most + 1); }
+
+  // What flows.
+
+  /// Some starts, and goes for some that wait; some of both twice. All are in the stream when it
+  /// returns.
+  void publish(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if (random_() % 2 == 0 || waiting_.empty()) {
+        send("job.start", ++keys_);
+        waiting_.push_back(keys_);
+      } else {
+        const size_t which = random_() % waiting_.size();
+        std::swap(waiting_[which], waiting_.back());
+        send("job.go", waiting_.back());
+        waiting_.pop_back();
+      }
+    }
+    const Json ack = client_->publish_acked("millrace.events.default.marker", "", marker());
+    ASSERT_TRUE(ack.contains("seq")) << ack;
+  }
+
+  void send(std::string_view type, size_t key) {
+    const std::string event = fmt::format(
+        R"({{"specversion":"1.0","id":"{0}-{1}","source":"/load","type":"{0}","key":"k{1}",)"
+        R"("data":{{"key":"k{1}"}}}})",
+        type, key);
+    const size_t times = random_() % 16 == 0 ? 2 : 1;
+    for (size_t i = 0; i < times; ++i) {
+      client_->publish(fmt::format("millrace.events.default.{}", type), event);
+    }
+  }
+
+  std::string marker() {
+    return fmt::format(
+        R"({{"specversion":"1.0","id":"{}","source":"/load","type":"marker","data":{{"key":""}}}})",
+        ++markers_);
+  }
+
+  // What is to be.
+
+  bool ready() const { return millrace_.ask("GET", "/readyz").status == 200; }
+
+  void expect_unready() const {
+    EXPECT_TRUE(eventually([this] { return !ready(); })) << "it says that it reads events";
+    const HttpReply reply = millrace_.ask("GET", "/readyz");
+    EXPECT_TRUE(reply.status == 200 || reply.code().starts_with("broker.")) << reply.body;
+  }
+
+  void expect_ready() const {
+    EXPECT_TRUE(eventually([this] { return ready(); }, Duration(60'000)))
+        << millrace_.ask("GET", "/readyz").body;
+  }
+
+  size_t count(const std::string& query) const {
+    size_t count = 0;
+    std::string cursor;
+    do {
+      const Json page =
+          millrace_.get(fmt::format("instances?limit=1000&{}&cursor={}", query, cursor));
+      count += page.at("items").size();
+      cursor = page.at("next").is_null() ? "" : page.at("next").get<std::string>();
+    } while (!cursor.empty());
+    return count;
+  }
+
+  /// Each event that is or was in the stream has had its effect, once, and what came of it is there
+  /// to be read.
+  void expect_all_applied() {
+    seen_.look(nats_);
+    const size_t started = seen_.starts().size();
+    const size_t woken = seen_.woken();
+    const auto as_wanted = [&] {
+      return count("workflow=job&status=waiting") == started - woken &&
+             count("workflow=job&status=running") == 0 && count("workflow=job") == started;
+    };
+    EXPECT_TRUE(eventually(as_wanted, Duration(60'000)))
+        << count("workflow=job&status=waiting") << " wait instead of " << started - woken << ", "
+        << count("workflow=job") << " were started instead of " << started;
+    EXPECT_TRUE(eventually([&] {
+      seen_.look(nats_);
+      return seen_.done().size() == woken;
+    })) << seen_.done().size()
+        << " told instead of " << woken;
+    for (const auto& [key, ids] : seen_.done()) EXPECT_EQ(ids.size(), 1U) << key;
+  }
+
+  size_t losses(const std::string& kind) const {
+    const std::string name = fmt::format("millrace_broker_losses_total{{kind=\"{}\"}} ", kind);
+    const std::string text = millrace_.ask("GET", "/metrics").body;
+    const size_t at = text.find(name);
+    return at == std::string::npos ? 0 : std::stoul(text.substr(at + name.size()));
+  }
+
+  // What goes wrong. Each ends with a broker that answers client_.
+
+  void hold() { millrace_.process().wait(Duration(up_to(outage_))); }
+
+  void come_back() {
+    ASSERT_TRUE(nats_.process().start_again());
+    client_ = nats_.client();
+  }
+
+  void stop() {
+    publish(up_to(300));
+    nats_.process().stop();
+    expect_unready();
+    hold();
+    come_back();
+  }
+
+  void kill() {
+    publish(up_to(300));
+    nats_.process().kill();
+    expect_unready();
+    hold();
+    come_back();
+  }
+
+  void hang() {
+    publish(up_to(300));
+    ::kill(nats_.process().pid(), SIGSTOP);
+    expect_unready();
+    hold();
+    ::kill(nats_.process().pid(), SIGCONT);
+    client_ = nats_.client();
+    publish(up_to(300));
+  }
+
+  void cut() {
+    const size_t cuts = proxy_.cuts();
+    proxy_.cut_after(1 + up_to(20'000));
+    EXPECT_TRUE(eventually([&] {
+      publish(100);
+      return proxy_.cuts() > cuts;
+    }));
+  }
+
+  void swallow() {
+    publish(up_to(300));
+    proxy_.swallow();
+    publish(up_to(300));
+    expect_unready();
+    hold();
+    proxy_.pass();
+  }
+
+  void delete_stream() {
+    expect_all_applied();
+    client_->api("STREAM.DELETE.MILLRACE_EVENTS");
+    seen_.begin_anew();
+    EXPECT_TRUE(eventually([&] { return losses("stream") > losses_before_; }));
+  }
+
+  void remove_stream() {
+    expect_all_applied();
+    nats_.process().stop();
+    fs::remove_all(nats_.store_of("MILLRACE_EVENTS"));
+    come_back();
+    seen_.begin_anew();
+    EXPECT_TRUE(eventually([&] { return losses("stream") > losses_before_; }));
+  }
+
+  /// What comes after the copy came back takes the sequences of what was applied and is gone.
+  void take_copy_and_go_on() {
+    nats_.process().stop();
+    fs::remove_all(copy_.path() / "store");
+    fs::copy(nats_.store(), copy_.path() / "store", fs::copy_options::recursive);
+    come_back();
+    publish(50 + up_to(200));
+    expect_ready();
+    expect_all_applied();
+  }
+
+  void put_copy_back() {
+    nats_.process().stop();
+    fs::remove_all(nats_.store());
+    fs::copy(copy_.path() / "store", nats_.store(), fs::copy_options::recursive);
+    come_back();
+    seen_.begin_anew();
+  }
+
+  void restore() {
+    take_copy_and_go_on();
+    put_copy_back();
+    publish(up_to(300));
+  }
+
+  void restore_unseen() {
+    take_copy_and_go_on();
+    EXPECT_EQ(millrace_.stop(), 0);
+    put_copy_back();
+    publish(up_to(600));
+    millrace_.start_ready();
+    losses_before_ = 0;
+  }
+
+  void purge_unseen() {
+    expect_all_applied();
+    const std::vector<size_t> waiting = waiting_;
+    millrace_.kill();
+    publish(1 + up_to(300));  // nobody has seen them, and nobody ever will
+    client_->api("STREAM.PURGE.MILLRACE_EVENTS");
+    waiting_ = waiting;
+    publish(1 + up_to(300));
+    millrace_.start_ready();
+    losses_before_ = 0;
+  }
+
+  void delete_dead_letters() {
+    client_->api("STREAM.DELETE.MILLRACE_DLQ");
+    publish(up_to(300));
+    client_->publish("millrace.events.default.bad", "no event");
+    client_->flush();
+    EXPECT_TRUE(eventually([&] {
+      const HttpReply reply = millrace_.ask("GET", "dlq");
+      return reply.status == 200 && reply.json().at("items").size() == 1;
+    })) << millrace_.ask("GET", "dlq").body;
+  }
+
+  const size_t seed_ = number_from("MILLRACE_SEED", std::random_device{}());
+  const size_t outage_ = number_from("MILLRACE_OUTAGE", 300);
+  std::mt19937_64 random_{seed_};
+
+  NatsServer nats_;
+  TcpProxy proxy_{nats_.process().port()};
+  MillraceServer millrace_{proxy_.nats_url()};
+  std::unique_ptr<RawNatsClient> client_;
+  TemporaryFolder copy_;
+
+  std::vector<size_t> waiting_;  ///< keys that were started and not yet woken
+  size_t keys_ = 0;
+  size_t markers_ = 0;
+  size_t losses_before_ = 0;
+  Seen seen_;
+};
+
+TEST_F(BrokerFaults, LoseAndRepeatNothingThatTheBrokerStillHasAndAreNamedWhereItLostSomething) {
+  const size_t all = number_from("MILLRACE_FAULTS", faults().size());
+  for (size_t i = 0; i < all; ++i) {
+    const Fault& fault = faults()[number_from("MILLRACE_ONLY", i) % faults().size()];
+    SCOPED_TRACE(fmt::format("fault {}: {}", i, fault.name));
+    publish(up_to(300));
+    const std::string kind = fault.loss;
+    losses_before_ = kind.empty() ? 0 : losses(kind);
+    (this->*fault.strike)();
+    expect_ready();
+    publish(up_to(300));
+    expect_all_applied();
+    if (!kind.empty()) {
+      EXPECT_TRUE(eventually([&] { return losses(kind) > losses_before_; })) << kind;
+      EXPECT_EQ(millrace_.get("/v1/info").at("broker").at("losses").back().at("kind"), kind);
+    }
+    ASSERT_TRUE(millrace_.is_running()) << millrace_.process().errors();
+    if (HasFailure()) {
+      fmt::print("{}\n{}\n", millrace_.process().errors(), millrace_.ask("GET", "/metrics").body);
+      return;
+    }
+    fmt::print("fault {}: {}: {} started, {} told\n", i, fault.name, seen_.starts().size(),
+               seen_.done().size());
+  }
+}
+
+}  // namespace
+}  // namespace millrace
