@@ -11,8 +11,12 @@ constexpr std::string_view kVersionLine = "NATS/1.0\r\n";
 
 bool is_header_name_char(char c) { return c > 0x20 && c < 0x7f && c != ':'; }
 
+/// A server ends the connection that sends a line of more than 4 KiB, with subject, reply and
+/// sizes.
+constexpr size_t kMaxSubject = 3 * 1024;
+
 bool is_sendable_subject(std::string_view subject) {
-  if (subject.empty()) return false;
+  if (subject.empty() || subject.size() > kMaxSubject) return false;
   char before = '.';
   for (const char c : subject) {
     const auto byte = static_cast<unsigned char>(c);
@@ -42,7 +46,8 @@ std::string_view take_token(std::string_view& subject) {
 Status check_message(const NatsMessage& message, size_t max_payload) {
   if (!is_sendable_subject(message.subject)) {
     return fail("broker.refused", fmt::format("\"{}\" is no subject to publish to; expected tokens "
-                                              "without blanks and wildcards, joined by dots",
+                                              "without blanks and wildcards, joined by dots, of "
+                                              "3 KiB at most",
                                               message.subject));
   }
   for (const auto& [name, value] : message.headers) {

@@ -12,9 +12,9 @@
 namespace millrace {
 
 /// Whether a message may be published: the subject has no empty token, blank, control character or
-/// wildcard; header names are printable ASCII without `:`, values have no CR, LF or NUL; headers
-/// and data together are at most `max_payload` bytes. Error `broker.refused` says which part is
-/// wrong.
+/// wildcard and at most 3 KiB; header names are printable ASCII without `:`, values have no CR, LF
+/// or NUL; headers and data together are at most `max_payload` bytes. Error `broker.refused` says
+/// which part is wrong.
 Status check_message(const NatsMessage& message, size_t max_payload);
 
 /// Whether a header may be sent as it is.

@@ -12,7 +12,8 @@ namespace millrace {
 /// What all subjects of events begin with.
 inline constexpr std::string_view kEventSubjectPrefix = "millrace.events.";
 
-/// The longest tail that an event's type makes, in bytes; the rest of a longer one is left out.
+/// The longest tail that an event's type makes, in bytes; the rest of a longer one is left out: a
+/// server ends the connection that sends a line of more than 4 KiB.
 inline constexpr size_t kMaxSubjectTail = 200;
 
 /// A legal subject to publish to, whatever the two texts are. What no token may hold (blanks,

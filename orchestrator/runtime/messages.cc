@@ -58,9 +58,10 @@ void keep_headers(const Headers& received, Headers& headers) {
   }
 }
 
-/// One token of a subject.
+/// One token of a subject, cut where it is longer than any name that there can be: a namespace that
+/// does not exist may be anything.
 std::string token(std::string_view text) {
-  return text.empty() ? "%" : percent_encode(text, ".*>");
+  return text.empty() ? "%" : percent_encode(text.substr(0, kMaxSubjectTail), ".*>");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TEST(Messages, ThatMayBeSent) {
 
 TEST(Messages, ThatMayNotBeSent) {
   for (const std::string& subject : {""s, "."s, "a."s, ".a"s, "a..b"s, "a b"s, "a\r\nPUB x 0"s,
-                                     "a.*"s, "a.>"s, "a\0b"s, "a\t"s}) {
+                                     "a.*"s, "a.>"s, "a\0b"s, "a\t"s, std::string(3'073, 'a')}) {
     const Status status = check_message({.subject = subject}, 100);
     ASSERT_FALSE(status) << subject;
     EXPECT_EQ(status.error().code, "broker.refused");

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cloudevents/headers.h"
@@ -36,10 +37,40 @@ inline std::string nested(size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
+/// Bytes that are no UTF-8 (RFC 3629), each for a reason of its own.
+inline std::vector<std::pair<const char*, std::string>> invalid_utf8() {
+  return {
+      {"UTF-8: the first continuation byte alone", "\x80"},
+      {"UTF-8: the last continuation byte alone", "\xbf"},
+      {"UTF-8: two continuation bytes", "\x80\xbf"},
+      {"UTF-8: two bytes cut after one", "\xc3"},
+      {"UTF-8: three bytes cut after one", "\xe2"},
+      {"UTF-8: three bytes cut after two", "\xe2\x82"},
+      {"UTF-8: four bytes cut after three", "\xf0\x9f\x98"},
+      {"UTF-8: a lead byte before a letter", "\xc3("},
+      {"UTF-8: a letter in the middle", "\xe2(\xa1"},
+      {"UTF-8: a lead byte before a lead byte", "\xc3\xc3\xa4"},
+      {"UTF-8: one continuation byte too many", "\xc3\xa4\xa4"},
+      {"UTF-8: NUL in two bytes", "\xc0\x80"},
+      {"UTF-8: a letter in two bytes", "\xc1\xa1"},
+      {"UTF-8: a slash in three bytes", "\xe0\x80\xaf"},
+      {"UTF-8: the longest overlong form of three bytes", "\xe0\x9f\xbf"},
+      {"UTF-8: the longest overlong form of four bytes", "\xf0\x8f\xbf\xbf"},
+      {"UTF-8: a high surrogate", "\xed\xa0\x80"},
+      {"UTF-8: a low surrogate", "\xed\xbf\xbf"},
+      {"UTF-8: a pair of surrogates", "\xed\xa0\xbd\xed\xb8\x80"},
+      {"UTF-8: the first code point that there is not", "\xf4\x90\x80\x80"},
+      {"UTF-8: five bytes", "\xf8\x88\x80\x80\x80"},
+      {"UTF-8: six bytes", "\xfc\x84\x80\x80\x80\x80"},
+      {"UTF-8: the byte FE", "\xfe"},
+      {"UTF-8: the byte FF", "\xff"},
+  };
+}
+
 inline std::vector<MalformedEvent> malformed_events() {
   const Headers none;
   const auto type = [](const char* value) { return Headers{{"content-type", value}}; };
-  return {
+  std::vector<MalformedEvent> rows = {
       // The JSON text.
       {"an empty message", none, "", "event.malformed_json"},
       {"blanks only", none, "  \n", "event.malformed_json"},
@@ -68,6 +99,32 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"an overlong form", none, structured(", \"x\": \"\xc0\xaf\""), "event.not_utf8"},
       {"UTF-16", none, std::string("\xff\xfe{\0}\0", 6), "event.not_utf8"},
       {"data that nest too deep", none, structured(R"(, "data": )" + nested(128)), "event.depth"},
+      {"data that nest far too deep", none, structured(R"(, "data": )" + nested(100'000)),
+       "event.depth"},
+      {"an array that nests far too deep", none, nested(500'000), "event.depth"},
+      {"brackets that never close", none, std::string(500'000, '['), "event.depth"},
+      {"data with a high surrogate alone", none, structured(R"(, "data": "\ud800")"),
+       "event.malformed_json"},
+      {"data with a low surrogate alone", none, structured(R"(, "data": {"a": "\udfff"})"),
+       "event.malformed_json"},
+      {"data with surrogates the wrong way round", none, structured(R"(, "data": "\ude00\ud83d")"),
+       "event.malformed_json"},
+      {"data with a surrogate in a name", none, structured(R"(, "data": {"\ud800x": 1})"),
+       "event.malformed_json"},
+      {"data with a number beyond all", none, structured(R"(, "data": 1e400)"),
+       "event.malformed_json"},
+      {"data with a negative number beyond all", none, structured(R"(, "data": [-1e400])"),
+       "event.malformed_json"},
+      {"an attribute that is a number beyond all", none, structured(R"(, "x": 1e400)"),
+       "event.malformed_json"},
+      {"a NUL before the object", none, std::string("\0", 1) + structured(""),
+       "event.malformed_json"},
+      {"a NUL behind the object", none, structured("") + std::string("\0", 1),
+       "event.malformed_json"},
+      {"a NUL in a string", none, structured(std::string_view(", \"x\": \"a\0b\"", 12)),
+       "event.malformed_json"},
+      {"a NUL in the data", none, structured(std::string_view(", \"data\": \"a\0b\"", 15)),
+       "event.malformed_json"},
       {"an array without the batch's content type", none, "[" + structured("") + "]",
        "event.not_object"},
       {"a string", none, R"("event")", "event.not_object"},
@@ -230,7 +287,24 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"a ce-time in words", binary({{"ce-time", "lunchtime"}}), "", "event.time"},
       {"a content type that is none, beside ce- headers", binary({{"content-type", "xyz"}}), "",
        "event.content_type"},
+      {"two content types in one", binary({{"content-type", "text/plain, text/html"}}), "",
+       "event.content_type"},
+      {"a content type with a wildcard", binary({{"content-type", "text/plain;*"}}), "",
+       "event.content_type"},
+      {"a line feed percent-encoded", binary({{"ce-x", "a%0Ab"}}), "", "event.attribute_value"},
+      {"a NUL percent-encoded", binary({{"ce-x", "a%00b"}}), "", "event.attribute_value"},
+      {"another header percent-encoded", binary({{"ce-x", "a%0D%0ANats-Msg-Id: 1"}}), "",
+       "event.attribute_value"},
+      {"a surrogate percent-encoded", binary({{"ce-x", "%ED%A0%80"}}), "", "event.header_encoding"},
+      {"a header's value that is no UTF-8", binary({{"ce-x", "\xff"}}), "",
+       "event.header_encoding"},
+      {"a ce- header with an umlaut", binary({{"ce-x%C3%A4", "x"}}), "", "event.attribute_name"},
+      {"a ce- header with two hyphens", binary({{"ce-a-b", "x"}}), "", "event.attribute_name"},
   };
+  for (const auto& [name, bytes] : invalid_utf8()) {
+    rows.push_back({name, none, structured(", \"data\": \"" + bytes + "\""), "event.not_utf8"});
+  }
+  return rows;
 }
 
 }  // namespace millrace

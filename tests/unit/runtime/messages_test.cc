@@ -120,6 +120,7 @@ TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
       {"everything empty", {}},
       {"no namespace", {.space = "", .reason = {"a.b", ""}}},
       {"a namespace of odd bytes", {.space = every_byte, .reason = {"a", "b"}}},
+      {"a very long namespace", {.space = std::string(4'000, '\xff'), .reason = {"a", "b"}}},
       {"a subject of odd bytes", {.reason = {"a", "b"}, .message = {.subject = every_byte}}},
       {"a reason of odd bytes", {.reason = {"a", every_byte}}},
       {"a header without a name", {.reason = {"a", "b"}, .message = {.headers = {{"", "x"}}}}},

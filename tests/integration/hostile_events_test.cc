@@ -1,0 +1,404 @@
+// Events that mean harm, or that nobody would think of, against the whole program through both of
+// its doors: each has an outcome with a name, and a good event works afterwards. What is no event
+// at all is the table of malformed_events_test.cc.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "cloudevents/limits.h"
+#include "tests/support/millrace_server.h"
+#include "tests/unit/cloudevents/malformed_events.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr const char* kSubject = "millrace.events.default.hostile";
+constexpr const char* kStructured = "application/cloudevents+json";
+
+std::string event(std::string_view type, std::string_view id, std::string_view members = "") {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/hostile","type":{}{}}})", id,
+                     dump_json(Json(type)), members);
+}
+
+std::string header_block(const Headers& headers) {
+  std::string block;
+  for (const auto& [name, value] : headers) block += fmt::format("{}: {}\r\n", name, value);
+  return block;
+}
+
+/// `{"k0":0,"k1":0,…}` of about so many bytes.
+std::string many_keys(size_t bytes) {
+  std::string text = "{\"k\":0";
+  for (size_t i = 0; text.size() < bytes; ++i) text += fmt::format(",\"k{}\":0", i);
+  return text + "}";
+}
+
+class HostileEvents : public testing::Test {
+ protected:
+  void SetUp() override { millrace_.start_ready(); }
+
+  /// The workflow `keeper` starts with every event of that type and has it for its input.
+  void keep(std::string_view type) {
+    const Json definition = {{"id", "keeper"},
+                             {"start", {{"type", "event"}, {"event", {{"type", type}}}}},
+                             {"states", {{{"id", "done"}, {"type", "noop"}}}}};
+    const HttpReply stored = millrace_.ask("PUT", "workflows/keeper", dump_json(definition));
+    CHECK(stored.status == 200, "{}", stored.body);
+  }
+
+  void publish(const std::string& body, const Headers& headers = {},
+               std::string_view subject = kSubject) {
+    const Json ack = client_->publish_acked(subject, header_block(headers), body);
+    ASSERT_FALSE(ack.contains("error")) << ack;
+  }
+
+  HttpReply post(const std::string& body, Headers headers = {{"content-type", kStructured}}) {
+    return millrace_.ask("POST", "events", body, headers);
+  }
+
+  /// The reasons of all dead letters, once there are so many.
+  std::vector<std::string> letters(size_t count) {
+    const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
+    EXPECT_TRUE(eventually([&] { return listed().size() >= count; })) << listed().size();
+    std::vector<std::string> reasons;
+    for (const Json& item : listed()) reasons.push_back(item.at("reason"));
+    return reasons;
+  }
+
+  std::vector<Json> inputs(const std::string& workflow) {
+    std::vector<Json> all;
+    for (const Json& item :
+         millrace_.items(fmt::format("instances?limit=1000&workflow={}", workflow))) {
+      all.push_back(millrace_.instance(item.at("id")).at("input"));
+    }
+    return all;
+  }
+
+  void expect_well() {
+    millrace_.apply(
+        "id: well\nstart: {type: event, event: {type: well}}\nstates: "
+        "[{id: done, type: noop}]\n");
+    publish(event("well", "well-1"));
+    EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 1));
+    EXPECT_EQ(post(event("well", "well-2")).status, 202);
+    EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 2));
+    EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
+    EXPECT_TRUE(millrace_.is_running());
+  }
+
+  NatsServer nats_{"max_payload: 8MB\n"};
+  MillraceServer millrace_{nats_.url()};
+  std::unique_ptr<RawNatsClient> client_ = nats_.client();
+};
+
+TEST_F(HostileEvents, OfOneByteTooManyAreRefusedAndTheLargestAreTaken) {
+  millrace_.apply(
+      "id: counter\nstart: {type: event, event: {type: t}}\nstates: "
+      "[{id: done, type: noop}]\n");
+  const auto of_size = [](std::string_view id, size_t size) {
+    const std::string around = event("t", id, R"(,"data":"")");
+    return event("t", id, fmt::format(R"(,"data":"{}")", std::string(size - around.size(), 'x')));
+  };
+  const auto body_of_size = [](size_t size) {  // with the headers it is as large as that
+    size_t headers = 0;
+    for (const auto& [name, value] : binary({})) headers += name.size() + value.size();
+    return std::string(size - headers, 'x');
+  };
+  publish(of_size("1", kMaxEventBytes));
+  publish(of_size("2", kMaxEventBytes + 1));
+  publish(body_of_size(kMaxEventBytes), binary({}));
+  publish(body_of_size(kMaxEventBytes + 1), binary({}));
+  publish(std::string(7 << 20, '['));
+  EXPECT_TRUE(millrace_.has_instances("workflow=counter&status=complete", 2));
+  EXPECT_EQ(letters(3), std::vector<std::string>(3, "event.too_large"));
+  EXPECT_EQ(millrace_.items("dlq")[2]["size"], 7 << 20);
+
+  const HttpReply too_large = post(of_size("3", kMaxEventBytes + 1));
+  EXPECT_EQ(too_large.status, 413) << too_large.body;
+  EXPECT_EQ(too_large.code(), "event.too_large");
+  EXPECT_EQ(post(std::string((16 << 20) + 1, 'x')).code(), "request.body_too_large");
+  EXPECT_EQ(post("", binary({{"ce-x", std::string(32 << 10, 'x')}})).code(),
+            "request.headers_too_large");
+  EXPECT_EQ(post(of_size("3", kMaxEventBytes)).status, 202);
+  EXPECT_TRUE(millrace_.has_instances("workflow=counter&status=complete", 3));
+  expect_well();
+}
+
+TEST_F(HostileEvents, WithMoreKeysThanAnyoneNeedsCostTimeAndNothingElse) {
+  keep("keys");
+  publish(event("keys", "1", R"(,"data":)" + many_keys(1'000'000)));
+  publish(
+      many_keys(1'000'000),
+      {{"ce-specversion", "1.0"}, {"ce-id", "2"}, {"ce-source", "/hostile"}, {"ce-type", "keys"}});
+  const std::string keys = many_keys(1'000'000);
+  publish(event("keys", "3", "," + keys.substr(1, keys.size() - 2)));  // as attributes
+  EXPECT_EQ(post(event("keys", "4", R"(,"data":)" + many_keys(1'000'000))).status, 202);
+  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 4));
+
+  const std::string million = many_keys(11'000'000);
+  EXPECT_EQ(post(event("keys", "5", R"(,"data":)" + million)).code(), "event.too_large");
+  EXPECT_EQ(millrace_.items("dlq").size(), 0U);
+  expect_well();
+}
+
+TEST_F(HostileEvents, ThatAreOddButRightAreTakenAsTheyAre) {
+  keep("odd");
+  const struct {
+    const char* name;
+    Headers headers;
+    std::string body;  ///< empty: in binary mode
+    const char* payload;
+  } rows[] = {
+      {"a NUL that is escaped", {}, R"("data":"a\u0000b")", R"("a\u0000b")"},
+      {"a key twice", {}, R"("data":{"a":1,"a":2})", R"({"a":2})"},
+      {"a number that a double cannot hold", {}, R"("data":9007199254740993)", "9007199254740993"},
+      {"a pair of surrogates", {}, R"("data":"\ud83d\ude00")", R"("😀")"},
+      {"a noncharacter in the data", {}, R"("data":"\uffff")", R"("\uffff")"},
+      {"no data", {}, R"("data":null)", "null"},
+      {"data without a content type", {}, R"("data":"1e400")", R"("1e400")"},
+      {"a content type in capitals",
+       {{"Content-Type", "APPLICATION/CloudEvents+JSON ; Charset=\"UTF-8\""}},
+       R"("data":1)",
+       "1"},
+      {"binary data that say they are JSON and are not",
+       binary({{"content-type", "application/json"}}), "", nullptr},
+  };
+  size_t number = 0;
+  for (const auto& row : rows) {
+    const std::string id = std::to_string(++number);
+    if (row.body.empty()) {
+      Headers headers = row.headers;
+      for (auto& [name, value] : headers) {
+        if (name == "ce-type") value = "odd";
+        if (name == "ce-id") value = id;
+      }
+      publish("1e400", headers);
+    } else {
+      publish(event("odd", id, "," + row.body), row.headers);
+    }
+  }
+  ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", number));
+  const std::vector<Json> kept = inputs("keeper");  // newest first
+  for (size_t i = 0; i < number; ++i) {
+    const Json expected = rows[i].payload == nullptr ? Json("MWU0MDA=")  // Base64 of its bytes
+                                                     : Json::parse(rows[i].payload);
+    EXPECT_EQ(kept[number - 1 - i], (Json{{"odd", expected}})) << rows[i].name;
+  }
+  EXPECT_TRUE(millrace_.items("dlq").empty());
+}
+
+TEST_F(HostileEvents, NestToTheLimitAndNotPastIt) {
+  keep("deep");
+  publish(event("deep", "1", R"(,"data":)" + nested(127)));  // in the event's own object
+  publish(event("deep", "2", R"(,"data":)" + nested(128)));
+  publish(nested(100'000), {{"ce-specversion", "1.0"},
+                            {"ce-id", "3"},
+                            {"ce-source", "/hostile"},
+                            {"ce-type", "deep"}});  // bytes, and no JSON of ours
+  EXPECT_EQ(letters(1), std::vector<std::string>{"event.depth"});
+  ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 2));
+  const std::vector<Json> kept = inputs("keeper");
+  EXPECT_EQ(kept[1], (Json{{"deep", Json::parse(nested(127))}}));
+  EXPECT_TRUE(kept[0].at("deep").is_string());
+  EXPECT_EQ(post(event("deep", "4", R"(,"data":)" + nested(128))).code(), "event.depth");
+  expect_well();
+}
+
+TEST_F(HostileEvents, OfTypesThatAreNoSubjectsAreRoutedByTheirType) {
+  const std::vector<std::string> types = {"two words",
+                                          "*",
+                                          ">",
+                                          "a.*.b",
+                                          "a.>",
+                                          ".",
+                                          "..",
+                                          ".a",
+                                          "a.",
+                                          "a..b",
+                                          "größe",
+                                          "日本語",
+                                          "😀",
+                                          "100%",
+                                          "%",
+                                          "%2E",
+                                          "$JS.API.STREAM.DELETE.MILLRACE_EVENTS",
+                                          "_INBOX.x",
+                                          "a:b/c?d#e",
+                                          "\"quoted\"",
+                                          "'",
+                                          "\\",
+                                          "null",
+                                          std::string(300, 'x'),
+                                          std::string(5'000, '.'),
+                                          std::string(4'000, '*'),
+                                          std::string(2'000, 'x') + "." + std::string(2'000, 'y')};
+  size_t number = 0;
+  for (const std::string& type : types) {
+    SCOPED_TRACE(type.substr(0, 40));
+    keep(type);
+    publish(event(type, fmt::format("nats-{}", number)));
+    const HttpReply reply = post(event(type, fmt::format("http-{}", number)));
+    EXPECT_EQ(reply.status, 202) << reply.body;
+    number += 2;
+    ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", number));
+  }
+  EXPECT_TRUE(millrace_.items("dlq").empty());
+  EXPECT_TRUE(client_->api("STREAM.INFO.MILLRACE_EVENTS").contains("state")) << "nobody deleted it";
+  expect_well();
+}
+
+TEST_F(HostileEvents, OnSubjectsThatCannotBeSentAgainAreSetAside) {
+  const std::string bytes(2'000, '\xff');  // percent-encoded they would be past any line
+  publish(event("t", "1"), {}, "millrace.events." + bytes + ".t");
+  publish("no event", {}, "millrace.events." + bytes + ".t");
+  publish("no event", {}, "millrace.events.%zz.t");
+  publish("no event", {}, "millrace.events.default.%zz");
+  EXPECT_TRUE(eventually(
+      [&] { return client_->api("STREAM.INFO.MILLRACE_DLQ")["state"]["messages"] == 4; }));
+  expect_well();
+}
+
+TEST_F(HostileEvents, ThatComeAThousandTimesAcrossARestartCountOnce) {
+  keep("again");
+  const auto send = [&](size_t count) {
+    for (size_t i = 0; i + 1 < count; ++i) client_->publish(kSubject, event("again", "1"));
+    publish(event("again", "1"));
+  };
+  send(250);
+  ASSERT_TRUE(millrace_.has_instances("workflow=keeper", 1));
+  send(250);
+  millrace_.kill();
+  send(250);
+  millrace_.start_ready();
+  send(250);
+  publish(event("again", "2"));
+  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 2));
+}
+
+TEST_F(HostileEvents, InEveryOrderMakeTheSameGroup) {
+  millrace_.apply(R"(
+id: five
+start:
+  type: eventsAnd
+  events:
+    - type: e0
+    - type: e1
+    - type: e2
+    - type: e3
+    - type: e4
+  correlate:
+    - key
+states:
+  - id: done
+    type: noop
+)");
+  std::array<int, 5> order = {0, 1, 2, 3, 4};
+  size_t orders = 0;
+  do {
+    for (const int which : order) {
+      client_->publish(kSubject,
+                       event(fmt::format("e{}", which), fmt::format("{}-{}", orders, which),
+                             fmt::format(R"(,"key":"k{}","data":{{"n":{}}})", orders, which)));
+    }
+    ++orders;
+  } while (std::next_permutation(order.begin(), order.end()));
+  client_->flush();
+  ASSERT_EQ(orders, 120U);
+  ASSERT_TRUE(millrace_.has_instances("workflow=five&status=complete", orders));
+  const Json expected =
+      Json::parse(R"({"e0":{"n":0},"e1":{"n":1},"e2":{"n":2},"e3":{"n":3},"e4":{"n":4}})");
+  for (const Json& input : inputs("five")) EXPECT_EQ(input, expected);
+  publish(event("well", "0"));
+  expect_well();
+  EXPECT_EQ(inputs("five").size(), orders);
+}
+
+TEST_F(HostileEvents, InABatchWithOneBadEntryAreRefusedTogether) {
+  keep("batch");
+  const Headers batch = {{"content-type", "application/cloudevents-batch+json"}};
+  const auto of = [](const std::string& second) {
+    return "[" + event("batch", "1") + "," + second + "," + event("batch", "3") + "]";
+  };
+  const struct {
+    std::string second;
+    const char* code;
+  } rows[] = {
+      {"{}", "event.missing_attribute"},
+      {"7", "event.not_object"},
+      {event("batch", "2", R"(,"data":1e400)"), "event.malformed_json"},
+      {event("batch", "2", R"(,"data":)" + nested(128)), "event.depth"},
+      {event("batch", "2", fmt::format(R"(,"data":"{}")", std::string(1 << 20, 'x'))),
+       "event.too_large"},
+  };
+  for (const auto& row : rows) {
+    const HttpReply reply = post(of(row.second), batch);
+    EXPECT_EQ(reply.code(), row.code) << reply.body;
+    EXPECT_NE(reply.json().at("detail").get<std::string>().find("[1]"), std::string::npos)
+        << reply.body;
+  }
+  std::string many = "[" + event("batch", "0");
+  for (size_t i = 1; i <= kMaxBatchEvents; ++i) many += "," + event("batch", std::to_string(i));
+  EXPECT_EQ(post(many + "]", batch).code(), "event.batch_too_large");
+  EXPECT_EQ(post("{}", batch).code(), "event.not_array");
+  publish(of("{}"), batch);
+  EXPECT_EQ(letters(1), std::vector<std::string>{"event.unsupported_format"});
+  EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty()) << "none was taken";
+
+  const HttpReply taken = post(of(event("batch", "2")), batch);
+  EXPECT_EQ(taken.status, 202) << taken.body;
+  EXPECT_EQ(taken.json(), (Json{{"accepted", 3}, {"duplicates", 0}}));
+  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 3));
+}
+
+TEST_F(HostileEvents, CannotSmuggleHeaders) {
+  keep("t");
+  const auto ask = [&](std::string_view header) {
+    RawClient client(millrace_.port());
+    client.send(
+        fmt::format("POST /v1/ns/default/events HTTP/1.1\r\nHost: localhost\r\n"
+                    "ce-specversion: 1.0\r\nce-id: 1\r\nce-source: /s\r\nce-type: t\r\n"
+                    "{}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                    header));
+    return client.read_reply();
+  };
+  const struct {
+    std::string header;
+    const char* code;
+  } rows[] = {
+      {"ce-x: a\nce-type: evil", "request.malformed"},
+      {"ce-x: a\rce-type: evil", "request.malformed"},
+      {"ce-x: a\0b"s, "request.malformed"},
+      {"ce x: a", "request.malformed"},
+      {"ce-x : a", "request.malformed"},
+      {": a", "request.malformed"},
+      {"ce-x", "request.malformed"},
+      {"ce-type: evil", "event.duplicate_attribute"},
+      {"ce-x: a%0D%0ANats-Msg-Id: 1", "event.attribute_value"},
+      {"ce-x: %00", "event.attribute_value"},
+      {"ce-x%0D%0A: 1", "event.attribute_name"},
+  };
+  for (const auto& row : rows) {
+    const std::optional<HttpReply> reply = ask(row.header);
+    ASSERT_TRUE(reply) << row.header;
+    EXPECT_EQ(reply->status, 400) << row.header;
+    EXPECT_EQ(reply->code(), row.code) << row.header << ": " << reply->body;
+  }
+  EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty());
+
+  // What NATS itself would act on is an event's text here, or a header that millrace does not know.
+  publish("", {{"ce-specversion", "1.0"},
+               {"ce-id", "a\\r\\nNats-Msg-Id: 1"},
+               {"ce-source", "/s"},
+               {"ce-type", "t"},
+               {"Nats-Expected-Stream", "MILLRACE_EVENTS"}});
+  ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 1));
+  expect_well();
+}
+
+}  // namespace
+}  // namespace millrace
