@@ -1,8 +1,8 @@
 // The broker stops, dies, hangs, forgets and is cut off while events flow, and millrace neither
 // loses nor repeats anything that the broker still has, says what the broker lost, and never needs
 // a restart. MILLRACE_FAULTS=50 asks for more faults than the suite has time for, MILLRACE_OUTAGE
-// for longer ones (milliseconds), MILLRACE_FAULT=3 for one kind only; MILLRACE_SEED=n repeats a
-// run's choices.
+// for longer ones (milliseconds), MILLRACE_FAULT=3 for one kind only; MILLRACE_SEED=n repeats the
+// choices of a run.
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -122,6 +122,7 @@ class BrokerFaults : public testing::Test {
         {"hangs", &BrokerFaults::hang, ""},
         {"the connection is cut in the middle of a delivery", &BrokerFaults::cut, ""},
         {"the connection swallows everything", &BrokerFaults::swallow, ""},
+        {"the connection is dead and does not show it", &BrokerFaults::forget, ""},
         {"its stream is deleted while it runs", &BrokerFaults::delete_stream, "stream"},
         {"its stream is deleted while it is stopped", &BrokerFaults::remove_stream, "stream"},
         {"an older copy comes back", &BrokerFaults::restore, "tail"},
@@ -284,6 +285,13 @@ class BrokerFaults : public testing::Test {
     expect_unready();
     hold();
     proxy_.pass();
+  }
+
+  void forget() {
+    publish(up_to(300));
+    proxy_.forget();
+    publish(up_to(300));
+    expect_unready();
   }
 
   void delete_stream() {

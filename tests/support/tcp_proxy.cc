@@ -87,6 +87,14 @@ size_t TcpProxy::cuts() const {
   return cuts_;
 }
 
+void TcpProxy::forget() {
+  {
+    const std::lock_guard lock(mutex_);
+    forget_ = true;
+  }
+  wake();
+}
+
 void TcpProxy::swallow() {
   {
     const std::lock_guard lock(mutex_);
@@ -116,6 +124,7 @@ void TcpProxy::run() {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
       swallows = swallows_;
+      if (std::exchange(forget_, false)) forgotten_.splice(forgotten_.end(), pipes_);
       if (std::exchange(reset_, false)) reset_all();
     }
     std::vector<pollfd> files = {{wake_, POLLIN, 0}};
@@ -186,6 +195,7 @@ bool TcpProxy::move(Pipe& pipe, bool from_target) {
 }
 
 void TcpProxy::reset_all() {
+  pipes_.splice(pipes_.end(), forgotten_);
   for (const Pipe& pipe : pipes_) {
     close_with_reset(pipe.client);
     close_with_reset(pipe.target);

@@ -29,6 +29,9 @@ class TcpProxy {
   /// How often cut_after() has ended connections.
   size_t cuts() const;
 
+  /// The connections of now never pass anything again, and nothing shows it; new ones do.
+  void forget();
+
   /// From now on nothing passes, in neither direction, and nothing shows it; until pass().
   void swallow();
   /// Ends the connections that were swallowed from; new ones go through.
@@ -55,11 +58,13 @@ class TcpProxy {
   mutable std::mutex mutex_;
   bool stopping_ = false;
   bool swallows_ = false;
+  bool forget_ = false;
   bool reset_ = false;
   size_t left_ = std::numeric_limits<size_t>::max();  ///< before the next cut
   size_t cuts_ = 0;
 
-  std::list<Pipe> pipes_;  ///< only for the thread
+  std::list<Pipe> pipes_;      ///< only for the thread
+  std::list<Pipe> forgotten_;  ///< only for the thread
   std::thread thread_;
 };
 
