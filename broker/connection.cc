@@ -43,23 +43,23 @@ Result<std::string> read_file(const std::string& path) {
   return std::move(text).str();
 }
 
-/// The servers without the names and passwords that a URL may hold.
 std::string shown(const std::vector<std::string>& servers) {
-  std::string text;
-  for (const std::string& server : servers) {
-    const size_t scheme = server.find("://");
-    const size_t login = scheme == std::string::npos ? 0 : scheme + 3;
-    const size_t at = server.rfind('@');
-    text += text.empty() ? "" : ", ";
-    text += at == std::string::npos || at < login ? server
-                                                  : server.substr(0, login) + server.substr(at + 1);
-  }
-  return text;
+  return fmt::format("{}", fmt::join(without_logins(servers), ", "));
 }
 
 const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 }  // namespace
+
+std::vector<std::string> without_logins(std::vector<std::string> servers) {
+  for (std::string& server : servers) {
+    const size_t scheme = server.find("://");
+    const size_t login = scheme == std::string::npos ? 0 : scheme + 3;
+    const size_t at = server.rfind('@');
+    if (at != std::string::npos && at >= login) server.erase(login, at + 1 - login);
+  }
+  return servers;
+}
 
 struct Connection::State {
   explicit State(ConnectionSettings given) : settings(std::move(given)) {}

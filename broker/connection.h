@@ -33,6 +33,9 @@ struct ConnectionSettings {
   std::string tls_key_file;
 };
 
+/// URLs without the names and passwords that they may hold, to be shown.
+std::vector<std::string> without_logins(std::vector<std::string> servers);
+
 enum class LinkChange {
   kConnected,
   kDisconnected,

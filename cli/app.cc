@@ -108,12 +108,19 @@ class App {
                  serve_.data = setting(serve_.data, {"MILLRACE_DATA"}, "");
                  serve_.listen = setting(serve_.listen, {"MILLRACE_LISTEN"}, defaults.listen);
                  serve_.nats = setting(serve_.nats, {"MILLRACE_NATS", "NATS_URL"}, defaults.nats);
+                 serve_.user = setting("", {"NATS_USER"}, "");
+                 serve_.password = setting("", {"NATS_PASSWORD"}, "");
+                 serve_.creds = setting("", {"NATS_CREDS"}, "");
+                 serve_.nkey = setting("", {"NATS_NKEY"}, "");
+                 serve_.ca = setting("", {"NATS_CA"}, "");
+                 serve_.cert = setting("", {"NATS_CERT"}, "");
+                 serve_.key = setting("", {"NATS_KEY"}, "");
                  if (serve_.data.empty()) {
                    return wrong_usage("--data (or MILLRACE_DATA) is needed");
                  }
                  return static_cast<ExitCode>(hooks_.serve(serve_));
                });
-      serve_ = {"", "", ""};
+      serve_ = {.data = "", .listen = "", .nats = ""};
       serve.add_option("--data", serve_.data, "Folder of the data (MILLRACE_DATA)")
           ->type_name("DIR");
       serve
@@ -121,8 +128,11 @@ class App {
                       "Where HTTP is answered (MILLRACE_LISTEN; 127.0.0.1:8780)")
           ->type_name("ADDR");
       serve
-          .add_option("--nats", serve_.nats,
-                      "The NATS server (MILLRACE_NATS, NATS_URL; nats://127.0.0.1:4222)")
+          .add_option(
+              "--nats", serve_.nats,
+              "The NATS server (MILLRACE_NATS, NATS_URL; nats://127.0.0.1:4222); NATS_USER, "
+              "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY are "
+              "read too")
           ->type_name("URL");
     }
     if (hooks_.dev != nullptr) {

@@ -22,6 +22,19 @@ std::vector<std::string> split_urls(const std::string& urls) {
   return list;
 }
 
+ConnectionSettings connection_settings(const ServeOptions& options) {
+  const bool is_token = options.password.empty();
+  return {.servers = split_urls(options.nats),
+          .user = is_token ? "" : options.user,
+          .password = options.password,
+          .token = is_token ? options.user : "",
+          .creds_file = options.creds,
+          .nkey_seed_file = options.nkey,
+          .tls_ca_file = options.ca,
+          .tls_cert_file = options.cert,
+          .tls_key_file = options.key};
+}
+
 }  // namespace
 
 void log_to_stderr() {
@@ -37,12 +50,12 @@ int fail_to_start(const Error& error) {
 int run_serve(const ServeOptions& options) {
   const EndSignals signals;
   log_to_stderr();
-  auto server = Server::start({.data = options.data,
-                               .listen = options.listen,
-                               .nats = {.servers = split_urls(options.nats)}});
+  auto server = Server::start(
+      {.data = options.data, .listen = options.listen, .nats = connection_settings(options)});
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
-               (*server)->port(), options.data, options.nats);
+               (*server)->port(), options.data,
+               fmt::join(without_logins(split_urls(options.nats)), ", "));
   signals.wait();
   spdlog::info("stopping");
   server->reset();

@@ -12,6 +12,14 @@ struct ServeOptions {
   std::string data;                            ///< folder of the store
   std::string listen = "127.0.0.1:8780";       ///< of the gateway
   std::string nats = "nats://127.0.0.1:4222";  ///< one URL, or several with commas between
+  // Who we are there, by the variables of the nats command line; empty: not used.
+  std::string user;  ///< or a token, if there is no password
+  std::string password;
+  std::string creds;  ///< this and the rest: files
+  std::string nkey;
+  std::string ca;
+  std::string cert;
+  std::string key;
 };
 
 struct DevOptions {

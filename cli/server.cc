@@ -61,7 +61,7 @@ Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
 Json describe(const ServerSettings& settings) {
   return {{"version", MILLRACE_VERSION},
           {"data", settings.data.string()},
-          {"nats", settings.nats.servers},
+          {"nats", without_logins(settings.nats.servers)},
           {"streams", {{"events", kEventsStream}, {"deadLetters", kDeadLettersStream}}},
           {"limits",
            {{"eventBytes", kMaxEventBytes},

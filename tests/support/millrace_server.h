@@ -26,7 +26,8 @@ std::string path_with_millrace();
 class MillraceServer {
  public:
   /// Not running yet.
-  explicit MillraceServer(std::string nats_url) : nats_url_(std::move(nats_url)) {}
+  explicit MillraceServer(std::string nats_url, std::map<std::string, std::string> environment = {})
+      : nats_url_(std::move(nats_url)), environment_(std::move(environment)) {}
 
   /// The command that runs it.
   std::vector<std::string> command() const;
@@ -74,6 +75,7 @@ class MillraceServer {
 
  private:
   std::string nats_url_;
+  std::map<std::string, std::string> environment_;
   TemporaryFolder folder_;
   std::unique_ptr<Process> process_;
   uint16_t port_ = 0;

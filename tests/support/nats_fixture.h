@@ -39,6 +39,7 @@ class NatsServer {
 
   DevServer& process() { return *server_; }
   std::string url() const { return server_->url(); }
+  uint16_t port() const { return server_->port(); }
 
   /// What the broker keeps its streams in.
   std::filesystem::path store() const { return folder_.path() / "store"; }

@@ -467,8 +467,13 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(g_served.data, "e");
   EXPECT_EQ(g_served.nats, "nats://b:1");
   EXPECT_EQ(g_served.listen, "127.0.0.1:1");
+  EXPECT_EQ(g_served.user, "");
+  env_["NATS_USER"] = "ann";
+  env_["NATS_CREDS"] = "ann.creds";
   EXPECT_EQ(run({"serve", "--nats", "nats://c:1", "--listen", "[::1]:0"}).code, 0);
   EXPECT_EQ(g_served.nats, "nats://c:1");
+  EXPECT_EQ(g_served.user, "ann");
+  EXPECT_EQ(g_served.creds, "ann.creds");
   EXPECT_EQ(g_served.listen, "[::1]:0");
 
   EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";

@@ -1,0 +1,81 @@
+// A broker that asks for certificates and a login: millrace gets in by the variables of the nats
+// command line or by the URL, and shows the password to nobody.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A certificate for 127.0.0.1 that vouches for itself, good for a server and for a client.
+class Certificate {
+ public:
+  Certificate() {
+    const ProcessEnd made = run_process(
+        {.command = {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                     "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key(), "-out", file(),
+                     "-days", "2", "-subj", "/CN=ann", "-addext", "subjectAltName=IP:127.0.0.1"}});
+    CHECK(made.code == 0, "{}", made.errors);
+  }
+
+  std::string file() const { return (folder_.path() / "cert.pem").string(); }
+  std::string key() const { return (folder_.path() / "key.pem").string(); }
+  std::string configuration(std::string_view more = "") const {
+    return fmt::format("tls {{ cert_file: \"{}\", key_file: \"{}\" {} }}\n", file(), key(), more);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+constexpr const char* kLogin = "authorization { user: ann, password: secret }\n";
+
+std::string tls_url(const NatsServer& nats, std::string_view login = "") {
+  return fmt::format("tls://{}127.0.0.1:{}", login, nats.port());
+}
+
+void expect_work(MillraceServer& millrace, std::string_view id) {
+  millrace.start_ready();
+  millrace.apply(
+      "id: counter\nstart: {type: event, event: {type: t}}\nstates: "
+      "[{id: done, type: noop}]\n");
+  const std::string event =
+      fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"t"}})", id);
+  const HttpReply reply =
+      millrace.ask("POST", "events", event, {{"content-type", "application/cloudevents+json"}});
+  EXPECT_EQ(reply.status, 202) << reply.body;
+  EXPECT_TRUE(millrace.has_instances("workflow=counter&status=complete", 1));
+  EXPECT_THAT(millrace.ask("GET", "/v1/info").body, Not(HasSubstr("secret")));
+  EXPECT_THAT(millrace.process().errors(), Not(HasSubstr("secret")));
+}
+
+TEST(SecuredBroker, LetsInWhoKnowsItsCertificateAndThePassword) {
+  const Certificate certificate;
+  const NatsServer nats(certificate.configuration() + kLogin);
+  MillraceServer by_variables(
+      tls_url(nats),
+      {{"NATS_CA", certificate.file()}, {"NATS_USER", "ann"}, {"NATS_PASSWORD", "secret"}});
+  expect_work(by_variables, "1");
+  by_variables.stop();
+
+  MillraceServer by_url(tls_url(nats, "ann:secret@"), {{"NATS_CA", certificate.file()}});
+  expect_work(by_url, "2");
+}
+
+TEST(SecuredBroker, LetsInWhoHasACertificate) {
+  const Certificate certificate;
+  const NatsServer nats(certificate.configuration(
+      fmt::format(", ca_file: \"{}\", verify: true", certificate.file())));
+  MillraceServer millrace(tls_url(nats), {{"NATS_CA", certificate.file()},
+                                          {"NATS_CERT", certificate.file()},
+                                          {"NATS_KEY", certificate.key()}});
+  expect_work(millrace, "1");
+}
+
+}  // namespace
+}  // namespace millrace
