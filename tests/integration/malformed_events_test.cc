@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "broker/dead_letters.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -76,7 +77,7 @@ TEST_F(MalformedEvents, BecomeDeadLettersWithTheirBytesWhileTheOthersAreApplied)
     EXPECT_FALSE(items[i]["detail"].get<std::string>().empty());
     EXPECT_EQ(items[i]["subject"], "millrace.events.default.t");
     EXPECT_EQ(items[i]["size"], rows[i].body.size());
-    EXPECT_EQ(bytes_of(items[i]), rows[i].body);
+    EXPECT_EQ(bytes_of(items[i]), rows[i].body.substr(0, kDeadLetterPreviewBytes));
 
     const auto letter = letters->next();
     ASSERT_TRUE(letter);
