@@ -12,11 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,12 +96,14 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   std::unique_ptr<DevServer> server(new DevServer(std::move(settings)));
   server->port_ = server->settings_.port;
   TRY(server->lock_folder());
+  server->hold_port();
   TRY(server->launch());
   return server;
 }
 
 DevServer::~DevServer() {
   stop();
+  close_file(port_hold_);
   close_file(lock_);
 }
 
@@ -131,6 +136,23 @@ Status DevServer::lock_folder() {
                                                     settings_.folder.string()));
   }
   return {};
+}
+
+/// With SO_REUSEADDR on both sides, which nats-server sets, it may listen there all the same. A
+/// port that cannot be had is the server's to complain about.
+void DevServer::hold_port() {
+  port_hold_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  ::setsockopt(port_hold_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port_);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(port_hold_, any, size) == 0 && ::getsockname(port_hold_, any, &size) == 0) {
+    port_ = ntohs(address.sin_port);
+  }
 }
 
 Status DevServer::launch() {

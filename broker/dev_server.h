@@ -52,6 +52,7 @@ class DevServer {
   explicit DevServer(DevServerSettings settings) : settings_(std::move(settings)) {}
 
   Status lock_folder();
+  void hold_port();
   Status launch();
   Status wait_until_ready();
   void end(int signal);
@@ -59,7 +60,8 @@ class DevServer {
 
   DevServerSettings settings_;
   uint16_t port_ = 0;
-  int lock_ = -1;  ///< held by the child too, so that the folder is free only when it is gone
+  int port_hold_ = -1;  ///< bound and not listening: while the server is down nobody gets its port
+  int lock_ = -1;       ///< held by the child too, so that the folder is free only when it is gone
   int pid_ = -1;
   int pidfd_ = -1;  ///< readable when the process has ended
 };
