@@ -149,11 +149,6 @@ class App {
       dev.add_option("--listen", dev_.listen, "Where HTTP is answered (127.0.0.1:8780)")
           ->type_name("ADDR");
     }
-    if (hooks_.jq_worker != nullptr) {
-      verb(app_, "jq-worker", "", "", [this] {
-        return Ended(static_cast<ExitCode>(hooks_.jq_worker()));
-      }).group("");
-    }
   }
 
   void add_authoring() {

@@ -15,7 +15,6 @@ struct Hooks {
   LoadDefinition load = nullptr;                ///< for `lint`
   int (*serve)(const ServeOptions&) = nullptr;  ///< run_serve
   int (*dev)(const DevOptions&) = nullptr;      ///< run_dev
-  int (*jq_worker)() = nullptr;                 ///< hidden; run by the process itself
 };
 
 /// Runs one command, `arguments` being without the program's name; the exit code.

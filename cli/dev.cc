@@ -73,12 +73,13 @@ void say_what_to_type(uint16_t port, const std::string& nats, bool has_workflows
   std::fflush(stdout);
 }
 
-Status run(const DevOptions& options, const EndSignals& signals) {
+Status run(const DevOptions& options, const EndSignals& signals, JqLauncher launcher) {
   const auto folder = TRY(DataFolder::make(options.keep));
   const auto broker = TRY(DevServer::start({.folder = folder->path() / "nats"}));
   const auto server = TRY(Server::start({.data = folder->path() / "millrace",
                                          .listen = options.listen,
-                                         .nats = {.servers = {broker->url()}}}));
+                                         .nats = {.servers = {broker->url()}}},
+                                        std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
     say_what_to_type(server->port(), broker->url(), false);
@@ -98,9 +99,11 @@ Status run(const DevOptions& options, const EndSignals& signals) {
 }  // namespace
 
 int run_dev(const DevOptions& options) {
+  auto launcher = JqLauncher::start();
+  if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals;
   log_to_stderr();
-  const Status ended = run(options, signals);
+  const Status ended = run(options, signals, *std::move(launcher));
   return ended ? 0 : fail_to_start(ended.error());
 }
 

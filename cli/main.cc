@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ std::optional<std::string> environment(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const std::optional<int> code = millrace::run_as_jq_process(argc, argv)) return *code;
   millrace::Console console{
       .in = std::cin,
       .out = std::cout,
@@ -28,9 +30,6 @@ int main(int argc, char** argv) {
         return std::chrono::time_point_cast<millrace::Duration>(std::chrono::system_clock::now());
       }};
   const millrace::Hooks hooks{
-      .load = millrace::lint_definition,
-      .serve = millrace::run_serve,
-      .dev = millrace::run_dev,
-      .jq_worker = [] { return millrace::run_jq_worker(millrace::kJqWorkerFd); }};
+      .load = millrace::lint_definition, .serve = millrace::run_serve, .dev = millrace::run_dev};
   return millrace::run_app({argv + 1, argv + argc}, console, hooks);
 }

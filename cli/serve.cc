@@ -48,10 +48,13 @@ int fail_to_start(const Error& error) {
 }
 
 int run_serve(const ServeOptions& options) {
+  auto launcher = JqLauncher::start();
+  if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals;
   log_to_stderr();
   auto server = Server::start(
-      {.data = options.data, .listen = options.listen, .nats = connection_settings(options)});
+      {.data = options.data, .listen = options.listen, .nats = connection_settings(options)},
+      *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,

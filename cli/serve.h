@@ -34,12 +34,6 @@ void log_to_stderr();
 /// Says why a server did not start; the exit code.
 int fail_to_start(const Error& error);
 
-/// Log lines go to standard error.
-void log_to_stderr();
-
-/// Says why a server did not start; the exit code.
-int fail_to_start(const Error& error);
-
 /// Runs the server until SIGTERM or SIGINT; the exit code.
 int run_serve(const ServeOptions& options);
 

@@ -47,10 +47,6 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
-JqPool::Settings worker_settings(size_t workers) {
-  return {.command = {"/proc/self/exe", "jq-worker"}, .workers = workers};
-}
-
 /// The loader for texts that were checked when they were stored.
 Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
   Loaded loaded = load_workflow(text, nullptr);
@@ -68,6 +64,12 @@ Json describe(const ServerSettings& settings) {
             {"batchEvents", kMaxBatchEvents},
             {"definitionBytes", kMaxDocumentSize},
             {"jsonDepth", kMaxJsonDepth}}}};
+}
+
+/// For a program that does nothing else.
+Result<std::unique_ptr<JqPool>> pool_of_one() {
+  JqLauncher launcher = TRY(JqLauncher::start());
+  return JqPool::start(std::move(launcher), {.workers = 1});
 }
 
 }  // namespace
@@ -161,9 +163,9 @@ class Server::Parts {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-Result<std::unique_ptr<Server>> Server::start(ServerSettings settings) {
+Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
   auto environment = TRY(Environment::open(settings.data));
-  auto pool = TRY(JqPool::start(worker_settings(2)));
+  auto pool = TRY(JqPool::start(std::move(launcher), {}));
   auto connection = TRY(Connection::open(settings.nats));
   auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),
                                        std::move(connection), std::move(pool));
@@ -178,7 +180,7 @@ uint16_t Server::port() const { return parts_->port(); }
 Service& Server::service() { return parts_->service(); }
 
 LoadedDefinition lint_definition(std::string_view text) {
-  static const Result<std::unique_ptr<JqPool>> pool = JqPool::start(worker_settings(1));
+  static const Result<std::unique_ptr<JqPool>> pool = pool_of_one();
   const auto check = [](std::span<const std::string> programs) {
     if (!pool) {
       return std::vector<std::optional<Error>>(programs.size(), pool.error());

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "broker/connection.h"
+#include "expressions/workers/launcher.h"
 #include "orchestrator/runtime/service.h"
 
 namespace millrace {
@@ -23,7 +24,7 @@ class Server {
  public:
   /// Runs when it returns; NATS may come later, until then `/readyz` says no. Errors: those of the
   /// store, the gateway and the settings.
-  static Result<std::unique_ptr<Server>> start(ServerSettings settings);
+  static Result<std::unique_ptr<Server>> start(ServerSettings settings, JqLauncher launcher);
 
   /// Stops in order: no more requests, no more events, what is committed goes out as far as it
   /// does within two seconds (the rest is sent after the next start).

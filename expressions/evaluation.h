@@ -73,12 +73,12 @@ struct Evaluation {
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
   TimePoint now;              ///< what `now` yields
   Duration timeout{10'000};   ///< of computing, all queries together; waiting in line is free
+  uint64_t lane = 0;          ///< whose it is: those of one lane wait for its slow ones
 };
 
-/// The outcome of the query at the same place. There are fewer results than queries when the
-/// evaluation stopped early: at a true, or after an error that ended its worker.
-
-/// What came of one Evaluation, as far as it got.
+/// What came of one Evaluation, as far as it got: the outcome of the query at the same place. There
+/// are fewer than queries when it stopped early: at a true, or after an error that ended its
+/// worker.
 using EvaluationResult = std::vector<QueryResult>;
 
 /// Whether a switch takes the value for a match: all but `null false "" 0 [] {}`.

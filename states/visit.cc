@@ -50,6 +50,7 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   CHECK(!acted_, "a state acts only when it has all its values");
   if (results_used_ < results_.size()) return &results_[results_used_++];
   evaluation.now = now_;
+  evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
   effects_.emplace_back(Evaluate{.space = instance_.space,
                                  .instance = instance_.id,
                                  .step = instance_.step,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,32 +13,55 @@
 #include <unistd.h>
 
 #include "expressions/workers/jq_program.h"
+#include "expressions/workers/worker.h"
 
 namespace millrace {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxTries = 2;
+/// How often a job is begun on workers that die of it, and on those that reach its timeout.
+constexpr int kMaxDeaths = 2;
+constexpr int kMaxTimeouts = 2;
+
 constexpr auto kStartTimeout = 10s;
 constexpr std::chrono::steady_clock::duration kFirstPause = 50ms;
 constexpr std::chrono::steady_clock::duration kLongestPause = 5s;
-constexpr Duration kLongestTimeout = 24h;
 constexpr int kUnavailableAfter = 3;  // failed starts in a row
 
+constexpr Duration kLongestTimeout = 24h;
+/// Allowances are of processor time, so that a busy machine makes no program slow. But not beyond
+/// so many times as long.
+constexpr int kMostWaiting = 10;
+
 std::string describe(int status) {
-  if (status == -1) return "the jq worker ended";
   if (WIFSIGNALED(status)) return fmt::format("the jq worker died of signal {}", WTERMSIG(status));
+  if (WEXITSTATUS(status) == kNotConfinedExit) return "the jq worker cannot be confined (seccomp)";
   return fmt::format("the jq worker ended with exit code {}", WEXITSTATUS(status));
+}
+
+/// Whether somebody else ended it: no program brings SIGKILL upon its worker, and what we kill we
+/// do not hear of.
+bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
+/// What a process has computed; that of one that has ended is unknown, and long enough.
+std::chrono::steady_clock::duration computed_by(clockid_t cpu) {
+  timespec time{};
+  if (clock_gettime(cpu, &time) != 0) return std::chrono::steady_clock::duration::max();
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace
 
-JqPool::Manager::Manager(Settings settings, int wake_fd)
-    : settings_(std::move(settings)),
+JqPool::Manager::Manager(JqLauncher launcher, Settings settings, int wake_fd)
+    : program_(launcher.program()),
+      settings_(settings),
       wake_fd_(wake_fd),
-      slots_(std::max<size_t>(settings_.workers, 1)),
-      thread_([this] { run(); }) {}
+      launcher_(std::move(launcher)),
+      slots_(settings.workers + settings.slow_workers) {
+  for (size_t i = settings.workers; i < slots_.size(); ++i) slots_[i].slow = true;
+  thread_ = std::thread([this] { run(); });
+}
 
 JqPool::Manager::~Manager() {
   {
@@ -70,75 +94,246 @@ void JqPool::Manager::run() {
       if (stopping_) break;
     }
     take_submitted();
+    fill_slots();
     start_workers();
-    assign();
+    if (failed_starts_ >= kUnavailableAfter) give_up_checks();
     publish_stats();
     wait();
-    kill_overdue();
+    end_overdue();
   }
-  slots_.clear();  // on this thread, which the workers are tied to
+  launcher_.reset();
 }
 
+// Jobs find their slots.
+
 void JqPool::Manager::take_submitted() {
-  const std::lock_guard lock(mutex_);
-  std::move(submitted_.begin(), submitted_.end(), std::back_inserter(queue_));
-  submitted_.clear();
+  std::deque<Job> jobs;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs.swap(submitted_);
+  }
+  for (Job& job : jobs) {
+    job.number = ++last_job_;
+    if (job.kind == Job::Kind::kEvaluation && is_slow(job.lane)) {
+      enqueue_slow(std::move(job));
+    } else {
+      queue_.push_back(std::move(job));
+    }
+  }
 }
+
+bool JqPool::Manager::is_slow(uint64_t lane) {
+  const auto known = lanes_.find(lane);
+  if (known == lanes_.end()) return false;
+  const Lane& its = known->second;
+  if (its.running || !its.queue.empty() || its.probation_end > Clock::now()) return true;
+  lanes_.erase(known);
+  return false;
+}
+
+void JqPool::Manager::enqueue_slow(Job job) {
+  Lane& lane = lanes_[job.lane];
+  if (!lane.running && lane.queue.empty()) turns_.push_back(job.lane);
+  const auto place =
+      std::upper_bound(lane.queue.begin(), lane.queue.end(), job.number,
+                       [](uint64_t number, const Job& other) { return number < other.number; });
+  lane.queue.insert(place, std::move(job));
+}
+
+void JqPool::Manager::fill_slots() {
+  for (Slot& slot : slots_) {
+    if (queue_.empty()) break;
+    if (slot.slow || !slot.ready || slot.job) continue;
+    slot.job = std::move(queue_.front());
+    queue_.pop_front();
+    begin(slot);
+  }
+  while (!turns_.empty()) {
+    Slot* const slot = slot_for_slow_work();
+    if (slot == nullptr) return;
+    Lane& lane = lanes_[turns_.front()];
+    turns_.pop_front();
+    slot->job = std::move(lane.queue.front());
+    lane.queue.pop_front();
+    lane.running = true;
+    if (slot->ready) begin(*slot);
+  }
+}
+
+/// One whose worker is there, else any that is free.
+JqPool::Manager::Slot* JqPool::Manager::slot_for_slow_work() {
+  Slot* free = nullptr;
+  for (Slot& slot : slots_) {
+    if (!slot.slow || slot.job) continue;
+    if (slot.ready) return &slot;
+    free = &slot;
+  }
+  return free;
+}
+
+// Workers come and go.
 
 void JqPool::Manager::start_workers() {
   const Clock::time_point now = Clock::now();
+  if (next_start_ > now) return;
+  if (!launcher_) {
+    Result<JqLauncher> launcher = JqLauncher::start(program_);
+    if (!launcher) return start_failed(launcher.error().message);
+    launcher_.emplace(*std::move(launcher));
+  }
   for (Slot& slot : slots_) {
-    if (slot.process || slot.start_at > now) continue;
-    Result<WorkerProcess> process = WorkerProcess::start(settings_.command);
-    if (!process) {
-      start_failed(slot, process.error().message);
-      continue;
-    }
-    ++own_stats_.started;
-    slot.process.emplace(*std::move(process));
-    slot.ready = false;
-    slot.reader = {};
+    if (slot.worker != 0 || (slot.slow && !slot.job)) continue;
+    slot.worker = ++last_worker_;
     slot.deadline = now + kStartTimeout;
-  }
-  if (failed_starts_ < kUnavailableAfter) return;
-  publish_stats();
-  std::deque<Job> waiting;
-  for (Job& job : std::exchange(queue_, {})) {
-    if (job.waits_for_workers) {
-      waiting.push_back(std::move(job));
-    } else {
-      job.done(Job::End::kUnavailable, {}, own_stats_.last_problem);
+    ++own_stats_.started;
+    if (const Status asked = launcher_->start_worker(slot.worker, slot.slow); !asked) {
+      return launcher_ended(asked.error().message);
     }
   }
-  queue_ = std::move(waiting);
 }
 
-void JqPool::Manager::assign() {
+/// The next start comes after a pause, the longer the more have failed.
+void JqPool::Manager::start_failed(std::string problem) {
+  ++failed_starts_;
+  ++own_stats_.start_failures;
+  own_stats_.last_problem = std::move(problem);
+  const auto pause = kFirstPause * (1 << std::min(failed_starts_ - 1, 10));
+  next_start_ = Clock::now() + std::min(pause, kLongestPause);
+}
+
+void JqPool::Manager::give_up_checks() {
+  publish_stats();
   for (Slot& slot : slots_) {
-    if (queue_.empty()) return;
-    if (!slot.ready || slot.job) continue;
-    slot.job = std::move(queue_.front());
-    queue_.pop_front();
-    ++slot.job->tries;
-    slot.sent = 0;
-    slot.replies.clear();
-    slot.deadline = Clock::now() + std::min(slot.job->timeout, kLongestTimeout);
-    send(slot);
+    if (slot.job && slot.job->kind == Job::Kind::kCheck && slot.worker == 0) {
+      finish(slot, Job::End::kUnavailable, own_stats_.last_problem);
+    }
   }
+  const auto checks = std::stable_partition(
+      queue_.begin(), queue_.end(), [](const Job& job) { return job.kind != Job::Kind::kCheck; });
+  for (auto check = checks; check != queue_.end(); ++check) {
+    check->done(Job::End::kUnavailable, {}, own_stats_.last_problem);
+  }
+  queue_.erase(checks, queue_.end());
+}
+
+void JqPool::Manager::take_notices() {
+  while (launcher_) {
+    Result<std::optional<JqLauncher::Notice>> notice = launcher_->next();
+    if (!notice) return launcher_ended(notice.error().message);
+    if (!*notice) return;
+    take_notice(**std::move(notice));
+  }
+}
+
+void JqPool::Manager::take_notice(JqLauncher::Notice notice) {
+  const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                 [&](const Slot& one) { return one.worker == notice.worker; });
+  if (slot == slots_.end()) return;  // we ended it
+  switch (notice.kind) {
+    case JqLauncher::Notice::Kind::kStarted:
+      slot->socket = std::move(notice.socket);
+      clock_getcpuclockid(notice.number, &slot->cpu);
+      return;
+    case JqLauncher::Notice::Kind::kNotStarted:
+      forget_worker(*slot);
+      return start_failed(
+          fmt::format("no jq worker can be started: {}", std::strerror(notice.number)));
+    case JqLauncher::Notice::Kind::kEnded:
+      receive(*slot);  // its last words
+      if (slot->worker == notice.worker) worker_ended(*slot, notice.number);
+      return;
+  }
+}
+
+/// Its workers end with it, through no fault of their jobs.
+void JqPool::Manager::launcher_ended(std::string problem) {
+  launcher_.reset();
+  for (Slot& slot : slots_) forget_worker(slot);
+  start_failed(std::move(problem));
+}
+
+void JqPool::Manager::worker_ended(Slot& slot, int status) {
+  const bool at_work = slot.stage != Stage::kNone;
+  forget_worker(slot);
+  if (!at_work) return start_failed(describe(status));
+  if (was_killed(status)) return;  // the job is begun anew
+  const bool out_of_memory = WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryExit;
+  died_of_its_job(slot, out_of_memory ? Job::End::kOutOfMemory : Job::End::kCrashed,
+                  describe(status));
+}
+
+void JqPool::Manager::talks_nonsense(Slot& slot) {
+  const bool at_work = slot.stage != Stage::kNone;
+  end_worker(slot);
+  const char* const problem = "the jq worker says what cannot be understood";
+  if (!at_work) return start_failed(problem);
+  died_of_its_job(slot, Job::End::kCrashed, problem);
+}
+
+void JqPool::Manager::died_of_its_job(Slot& slot, Job::End end, std::string problem) {
+  ++own_stats_.crashed;
+  own_stats_.last_problem = std::move(problem);
+  if (++slot.job->deaths == kMaxDeaths) finish(slot, end, own_stats_.last_problem);
+}
+
+void JqPool::Manager::forget_worker(Slot& slot) {
+  slot.worker = 0;
+  slot.socket.reset();
+  slot.ready = false;
+  slot.reader = {};
+  slot.stage = Stage::kNone;
+}
+
+void JqPool::Manager::end_worker(Slot& slot) {
+  const uint32_t worker = slot.worker;
+  forget_worker(slot);
+  if (!launcher_) return;
+  if (const Status asked = launcher_->kill_worker(worker); !asked) {
+    launcher_ended(asked.error().message);
+  }
+}
+
+// Jobs and workers talk.
+
+void JqPool::Manager::begin(Slot& slot) {
+  Job& job = *slot.job;
+  if (job.kind == Job::Kind::kEvaluation) {
+    wire::begin_at(job.request, static_cast<uint32_t>(job.replies.size()));
+  }
+  slot.stage = Stage::kBegun;
+  slot.sent = 0;
+  allow(slot, time_to_run(slot));
+  send(slot);
+}
+
+JqPool::Manager::Clock::duration JqPool::Manager::time_to_run(const Slot& slot) const {
+  if (slot.job->kind == Job::Kind::kCheck) return settings_.compiling;
+  return slot.slow ? slot.job->timeout : settings_.slice;
+}
+
+/// So much computing from now on.
+void JqPool::Manager::allow(Slot& slot, Clock::duration allowance) {
+  slot.allowance = std::min<Clock::duration>(allowance, kLongestTimeout);
+  slot.computed = computed_by(slot.cpu);
+  slot.deadline = Clock::now() + slot.allowance;
+  slot.latest = Clock::now() + kMostWaiting * slot.allowance;
 }
 
 void JqPool::Manager::wait() {
-  std::vector<pollfd> fds{{wake_fd_, POLLIN, 0}};
+  std::vector<pollfd> fds{{wake_fd_, POLLIN, 0}, {launcher_ ? launcher_->fd() : -1, POLLIN, 0}};
   std::vector<Slot*> polled;
   Clock::time_point next = Clock::time_point::max();
   for (Slot& slot : slots_) {
-    if (!slot.process) {
-      next = std::min(next, slot.start_at);
+    if (slot.worker == 0) {
+      if (!slot.slow || slot.job) next = std::min(next, next_start_);
       continue;
     }
-    if (slot.job || !slot.ready) next = std::min(next, slot.deadline);
-    const bool sending = slot.job && slot.sent < slot.job->request.size();
-    fds.push_back({slot.process->fd(), static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0});
+    if (is_timed(slot)) next = std::min(next, slot.deadline);
+    if (slot.slow && slot.ready && !slot.job)
+      next = std::min(next, slot.idle_since + settings_.idle);
+    if (!slot.socket) continue;
+    const bool sending = slot.stage != Stage::kNone && slot.sent < slot.job->request.size();
+    fds.push_back({slot.socket.fd(), static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0});
     polled.push_back(&slot);
   }
   int timeout = -1;
@@ -153,33 +348,19 @@ void JqPool::Manager::wait() {
     eventfd_read(wake_fd_, &count);
   }
   for (size_t i = 0; i < polled.size(); ++i) {
-    const short events = fds[i + 1].revents;
-    if ((events & POLLOUT) != 0) send(*polled[i]);
-    if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) receive(*polled[i]);
+    const pollfd& happened = fds[i + 2];
+    if (polled[i]->socket.fd() != happened.fd) continue;  // it was ended meanwhile
+    if ((happened.revents & POLLOUT) != 0) send(*polled[i]);
+    if ((happened.revents & (POLLIN | POLLHUP | POLLERR)) != 0) receive(*polled[i]);
   }
-}
-
-void JqPool::Manager::kill_overdue() {
-  const Clock::time_point now = Clock::now();
-  for (Slot& slot : slots_) {
-    if (!slot.process || slot.deadline > now) continue;
-    if (slot.job) {
-      ++own_stats_.timed_out;
-      slot.process.reset();
-      slot.start_at = now;
-      slot.ready = false;
-      finish(slot, Job::End::kTimedOut, "");
-    } else if (!slot.ready) {
-      start_failed(slot, "the jq worker did not get ready");
-    }
-  }
+  if (fds[1].revents != 0) take_notices();
 }
 
 void JqPool::Manager::send(Slot& slot) {
   const std::string& request = slot.job->request;
   while (slot.sent < request.size()) {
-    const ssize_t sent = ::send(slot.process->fd(), request.data() + slot.sent,
-                                request.size() - slot.sent, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(slot.socket.fd(), request.data() + slot.sent,
+                                request.size() - slot.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return;  // full, or the worker is gone: poll tells when and which
     slot.sent += static_cast<size_t>(sent);
@@ -188,79 +369,135 @@ void JqPool::Manager::send(Slot& slot) {
 
 void JqPool::Manager::receive(Slot& slot) {
   char buffer[1 << 16];
-  for (;;) {
-    const ssize_t received = ::recv(slot.process->fd(), buffer, sizeof buffer, 0);
+  while (slot.socket) {
+    const ssize_t received = ::recv(slot.socket.fd(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN) return;
-    if (received <= 0) return worker_ended(slot);
+    if (received <= 0) {
+      // The launcher is to tell how it ended; it has to, if it has closed its socket.
+      slot.socket.reset();
+      if (const Status asked = launcher_->kill_worker(slot.worker); !asked) {
+        launcher_ended(asked.error().message);
+      }
+      return;
+    }
     slot.reader.append({buffer, static_cast<size_t>(received)});
     while (const auto body = slot.reader.next()) {
       std::optional<wire::Reply> reply = wire::decode_reply(*body);
-      const bool expected =
-          reply && slot.ready == (reply->kind != wire::Reply::Kind::kReady) &&
-          (!slot.ready || (slot.job && slot.replies.size() < slot.job->max_replies));
-      if (!expected) return worker_ended(slot);
-      take_reply(slot, *std::move(reply));
+      if (!reply || !take_reply(slot, *std::move(reply))) return talks_nonsense(slot);
     }
-    if (slot.reader.broken()) return worker_ended(slot);
+    if (slot.reader.broken()) return talks_nonsense(slot);
     if (static_cast<size_t>(received) < sizeof buffer) return;
   }
 }
 
-void JqPool::Manager::take_reply(Slot& slot, wire::Reply reply) {
-  if (!slot.ready) {
-    slot.ready = true;
-    slot.pause = {};
-    failed_starts_ = 0;
-    return;
+/// False: it makes no sense here.
+bool JqPool::Manager::take_reply(Slot& slot, wire::Reply reply) {
+  switch (reply.kind) {
+    case wire::Reply::Kind::kReady:
+      if (slot.ready) return false;
+      slot.ready = true;
+      slot.idle_since = Clock::now();
+      failed_starts_ = 0;
+      if (slot.job) begin(slot);
+      return true;
+    case wire::Reply::Kind::kCompiling:
+      if (slot.stage != Stage::kBegun) return false;
+      slot.stage = Stage::kCompiling;
+      allow(slot, slot.slow ? time_to_run(slot) : settings_.compiling);
+      return true;
+    case wire::Reply::Kind::kCompiled:
+      if (slot.stage != Stage::kCompiling) return false;
+      slot.stage = Stage::kRunning;
+      allow(slot, time_to_run(slot));
+      return true;
+    case wire::Reply::Kind::kValue:
+    case wire::Reply::Kind::kError:
+    case wire::Reply::Kind::kGood:
+      if (slot.stage != Stage::kBegun && slot.stage != Stage::kRunning) return false;
+      if (slot.job->replies.size() == slot.job->max_replies) return false;
+      slot.job->replies.push_back(std::move(reply));
+      if (slot.job->replies.back().last) finish(slot, Job::End::kAnswered, "");
+      return true;
   }
-  const bool last = reply.last;
-  slot.replies.push_back(std::move(reply));
-  if (last) finish(slot, Job::End::kAnswered, "");
+  return false;
 }
 
-void JqPool::Manager::worker_ended(Slot& slot) {
-  const int status = slot.process->end();
-  if (!slot.job) return start_failed(slot, describe(status));
-  slot.process.reset();
-  slot.ready = false;
-  slot.start_at = Clock::now();
-  ++own_stats_.crashed;
-  own_stats_.last_problem = describe(status);
-  if (slot.job->tries < kMaxTries) {
-    queue_.push_front(*std::exchange(slot.job, std::nullopt));
-    return;
-  }
-  const bool out_of_memory = WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryExit;
-  finish(slot, out_of_memory ? Job::End::kOutOfMemory : Job::End::kCrashed,
-         own_stats_.last_problem);
+/// Whether its deadline counts: it starts or is at work, and has not closed its socket.
+bool JqPool::Manager::is_timed(const Slot& slot) {
+  return slot.worker != 0 && (!slot.ready || (slot.socket && slot.stage != Stage::kNone));
 }
 
-void JqPool::Manager::start_failed(Slot& slot, std::string problem) {
-  slot.process.reset();
-  slot.ready = false;
-  slot.pause = std::clamp(slot.pause * 2, kFirstPause, kLongestPause);
-  slot.start_at = Clock::now() + slot.pause;
-  ++failed_starts_;
-  ++own_stats_.start_failures;
-  own_stats_.last_problem = std::move(problem);
+void JqPool::Manager::end_overdue() {
+  const Clock::time_point now = Clock::now();
+  for (Slot& slot : slots_) {
+    if (slot.slow && slot.ready && !slot.job && slot.idle_since + settings_.idle <= now) {
+      end_worker(slot);
+    }
+    if (!is_timed(slot) || slot.deadline > now) continue;
+    if (!slot.ready) {
+      end_worker(slot);
+      start_failed("the jq worker did not get ready");
+      continue;
+    }
+    const Clock::duration computed = computed_by(slot.cpu) - slot.computed;
+    if (computed < slot.allowance && now < slot.latest) {
+      slot.deadline = now + (slot.allowance - computed);
+    } else {
+      overran(slot);
+    }
+  }
+}
+
+void JqPool::Manager::overran(Slot& slot) {
+  end_worker(slot);
+  Job& job = *slot.job;
+  if (slot.slow || job.kind == Job::Kind::kCheck) {
+    ++own_stats_.timed_out;
+    if (++job.timeouts == kMaxTimeouts || job.kind == Job::Kind::kCheck) {
+      finish(slot, Job::End::kTimedOut, "");
+    }
+    return;
+  }
+  ++own_stats_.overran;
+  job.overran = true;
+  const uint64_t lane = job.lane;
+  enqueue_slow(*std::exchange(slot.job, std::nullopt));
+  // Those behind it come behind it.
+  const auto others = std::stable_partition(queue_.begin(), queue_.end(), [lane](const Job& other) {
+    return other.kind == Job::Kind::kCheck || other.lane != lane;
+  });
+  for (auto other = others; other != queue_.end(); ++other) enqueue_slow(std::move(*other));
+  queue_.erase(others, queue_.end());
 }
 
 void JqPool::Manager::finish(Slot& slot, Job::End end, const std::string& problem) {
-  const Job job = *std::exchange(slot.job, std::nullopt);
+  Job job = *std::exchange(slot.job, std::nullopt);
+  slot.stage = Stage::kNone;
+  slot.idle_since = Clock::now();
+  if (slot.slow) {
+    Lane& lane = lanes_[job.lane];
+    lane.running = false;
+    const bool was_slow =
+        job.overran || job.timeouts > 0 || computed_by(slot.cpu) - slot.computed >= settings_.slice;
+    if (was_slow) lane.probation_end = Clock::now() + settings_.probation;
+    if (!lane.queue.empty()) turns_.push_back(job.lane);
+  }
   publish_stats();
-  job.done(end, std::exchange(slot.replies, {}), problem);
+  job.done(end, std::move(job.replies), problem);
 }
 
 void JqPool::Manager::publish_stats() {
   own_stats_.running = 0;
   own_stats_.ready_workers = 0;
+  own_stats_.waiting = queue_.size();
   for (const Slot& slot : slots_) {
     if (slot.job) ++own_stats_.running;
     if (slot.ready) ++own_stats_.ready_workers;
   }
+  for (const auto& [number, lane] : lanes_) own_stats_.waiting += lane.queue.size();
   const std::lock_guard lock(mutex_);
-  own_stats_.waiting = queue_.size() + submitted_.size();
+  own_stats_.waiting += submitted_.size();
   stats_ = own_stats_;
 }
 

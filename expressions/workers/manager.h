@@ -1,43 +1,60 @@
-// The inside of JqPool: a queue of jobs and the thread that has workers do them. A job is one
-// request and its replies, whether it evaluates or checks; what they mean is the pool's business.
+// The inside of JqPool: the thread that has workers do jobs. A job is one request and its replies,
+// whether it evaluates or checks; what they mean is the pool's business.
+//
+// A job goes to a fast worker, in the order of submission. If it computes longer than a slice, that
+// worker is killed and the job goes to the queue of its lane, which has one slow worker at a time.
+// Replies that came are kept: the next worker goes on behind them.
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
+#include "expressions/workers/launcher.h"
 #include "expressions/workers/pool.h"
 #include "expressions/workers/wire.h"
-#include "expressions/workers/worker_process.h"
 
 namespace millrace {
 
 struct Job {
+  enum class Kind {
+    kEvaluation,
+    kCheck,  ///< never slow: it has its time on a fast worker; does not wait where none starts
+  };
   enum class End {
     kAnswered,     ///< `replies` are complete
     kTimedOut,     ///< `replies` are those before the deadline
     kOutOfMemory,  ///< its worker ended for want of memory, twice
     kCrashed,      ///< its worker died of it, twice
-    kUnavailable,  ///< no worker can be started (only if it does not wait for one)
+    kUnavailable,  ///< no worker can be started (checks only)
   };
 
+  Kind kind = Kind::kEvaluation;
   std::string request;  ///< the whole message
-  Duration timeout{};   ///< from when a worker gets it
+  uint64_t lane = 0;
+  Duration timeout{};  ///< of computing (evaluations only)
   size_t max_replies = 1;
-  bool waits_for_workers = true;
   std::function<void(End, std::vector<wire::Reply> replies, const std::string& problem)> done;
-  int tries = 0;
+
+  // What has become of it.
+  uint64_t number = 0;  ///< in the order of submission
+  std::vector<wire::Reply> replies;
+  bool overran = false;  ///< the slice
+  int timeouts = 0;
+  int deaths = 0;
 };
 
 class JqPool::Manager {
  public:
   /// Takes over `wake_fd`, an eventfd.
-  Manager(Settings settings, int wake_fd);
+  Manager(JqLauncher launcher, Settings settings, int wake_fd);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -48,40 +65,83 @@ class JqPool::Manager {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// A place for one worker process; all of it is the manager thread's.
+  /// How far a worker is with a job.
+  enum class Stage { kNone, kBegun, kCompiling, kRunning };
+
+  /// A place for one worker process and the job that it does. The job stays when the worker ends,
+  /// and is begun anew by the next.
   struct Slot {
-    std::optional<WorkerProcess> process;
+    bool slow = false;
+
+    uint32_t worker = 0;  ///< the launcher's number for it; 0: there is none
+    clockid_t cpu{};      ///< tells the time that it has computed
+    Socket socket;        ///< none before it has started, and once it has closed it
     bool ready = false;
     wire::MessageReader reader;
+    Clock::time_point idle_since;
+
     std::optional<Job> job;
-    size_t sent = 0;  ///< bytes of the job's request
-    std::vector<wire::Reply> replies;
-    Clock::time_point deadline;  ///< of the job, or of the start
-    Clock::time_point start_at;  ///< when there is no process: not earlier
-    Clock::duration pause{};     ///< before the next start if this one fails
+    Stage stage = Stage::kNone;
+    size_t sent = 0;              ///< bytes of its request
+    Clock::duration allowance{};  ///< of computing, since the worker had computed `computed`
+    Clock::duration computed{};
+    Clock::time_point deadline;  ///< when to look whether it is used up; or of the start
+    Clock::time_point latest;    ///< the worker has not got its time by then: enough
+  };
+
+  /// The slow work of one workflow.
+  struct Lane {
+    std::deque<Job> queue;  ///< by number
+    bool running = false;
+    Clock::time_point probation_end;  ///< until then its evaluations come here at once
   };
 
   void run();
   void take_submitted();
+  bool is_slow(uint64_t lane);
+  void enqueue_slow(Job job);
+  void fill_slots();
+  Slot* slot_for_slow_work();
+
   void start_workers();
-  void assign();
+  void start_failed(std::string problem);
+  void give_up_checks();
+  void take_notices();
+  void take_notice(JqLauncher::Notice notice);
+  void launcher_ended(std::string problem);
+  void worker_ended(Slot& slot, int status);
+  void talks_nonsense(Slot& slot);
+  void died_of_its_job(Slot& slot, Job::End end, std::string problem);
+  void forget_worker(Slot& slot);
+  void end_worker(Slot& slot);
+
+  void begin(Slot& slot);
+  Clock::duration time_to_run(const Slot& slot) const;
+  void allow(Slot& slot, Clock::duration allowance);
+  static bool is_timed(const Slot& slot);
   void wait();
-  void kill_overdue();
   void send(Slot& slot);
   void receive(Slot& slot);
-  void take_reply(Slot& slot, wire::Reply reply);
-  void worker_ended(Slot& slot);
-  void start_failed(Slot& slot, std::string problem);
+  bool take_reply(Slot& slot, wire::Reply reply);
+  void end_overdue();
+  void overran(Slot& slot);
   void finish(Slot& slot, Job::End end, const std::string& problem);
   void publish_stats();
 
+  const std::string program_;  ///< what launchers are started from
   const Settings settings_;
   const int wake_fd_;
 
   // the manager thread's
-  std::vector<Slot> slots_;
-  std::deque<Job> queue_;
-  int failed_starts_ = 0;  // in a row
+  std::optional<JqLauncher> launcher_;  // none: it ended, and is to be started again
+  uint32_t last_worker_ = 0;
+  uint64_t last_job_ = 0;
+  std::vector<Slot> slots_;  // the fast ones first
+  std::deque<Job> queue_;    // for the fast ones
+  std::unordered_map<uint64_t, Lane> lanes_;
+  std::deque<uint64_t> turns_;  // lanes that wait for a slot
+  int failed_starts_ = 0;       // in a row
+  Clock::time_point next_start_;
   Stats own_stats_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -1,6 +1,7 @@
 #include "expressions/workers/pool.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <future>
@@ -19,10 +20,12 @@
 namespace millrace {
 namespace {
 
-/// Programs compiled together in a check: the time of a compile grows with their square (100 take
-/// 30 ms, 1 600 take 620 ms).
-constexpr size_t kProgramsPerCheck = 200;
-constexpr Duration kCheckTimeout{10'000};
+/// Programs compiled together in a check: the time of a compile grows with the square of their
+/// number (100 take 30 ms, 1 600 take 620 ms) and of their length (the worst 4 KB take 130 ms,
+/// eight of them 5 s).
+constexpr size_t kProgramsPerCompile = 200;
+constexpr size_t kBytesPerCompile = size_t{8} << 10;
+constexpr std::chrono::seconds kCheckTime(20);
 
 /// A reply of a worker is checked like any other JSON from outside.
 QueryResult to_result(const wire::Reply& reply) {
@@ -54,16 +57,22 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
   return results;
 }
 
+/// How compiling ended, and what jq or the pool says of it: nothing if all is good.
+struct Compiled {
+  Job::End end;
+  std::string complaint;
+};
+
 }  // namespace
 
-Result<std::unique_ptr<JqPool>> JqPool::start(Settings settings) {
+Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings settings) {
   const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd < 0) {
     return fail("jq.pool", fmt::format("no eventfd for the jq pool: {}", std::strerror(errno)));
   }
   try {
     return std::unique_ptr<JqPool>(
-        new JqPool(std::make_unique<Manager>(std::move(settings), wake_fd)));
+        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, wake_fd)));
   } catch (const std::system_error& e) {
     close(wake_fd);
     return fail("jq.pool", fmt::format("no thread for the jq pool: {}", e.what()));
@@ -77,6 +86,7 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   CHECK(!evaluation.queries.empty(), "an evaluation without queries");
   Job job;
   job.request = wire::encode(evaluation);
+  job.lane = evaluation.lane;
   job.timeout = evaluation.timeout;
   job.max_replies = evaluation.queries.size();
   job.done = [ticket, timeout = evaluation.timeout, done = std::move(done)](
@@ -89,68 +99,71 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
 
 std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> programs) {
   std::vector<std::optional<Error>> verdicts(programs.size());
-  struct Answer {
-    Job::End end;
-    std::optional<std::string> complaint;
-  };
-  struct Batch {
-    std::vector<size_t> members;
-    std::future<Answer> answer;
-  };
-  const auto submitted = [&](std::vector<size_t> members) {
-    std::vector<std::string> texts;
-    texts.reserve(members.size());
-    for (const size_t member : members) texts.push_back(programs[member]);
-    auto promise = std::make_shared<std::promise<Answer>>();
-    std::future<Answer> answer = promise->get_future();
-    Job job;
-    job.request = wire::encode_check(texts);
-    job.timeout = kCheckTimeout;
-    job.waits_for_workers = false;
-    job.done = [promise](Job::End end, const std::vector<wire::Reply>& replies,
-                         const std::string& problem) {
-      if (end != Job::End::kAnswered) return promise->set_value({end, problem});
-      if (replies[0].kind == wire::Reply::Kind::kGood) return promise->set_value({end, {}});
-      promise->set_value({end, replies[0].text});
-    };
-    manager_->submit(std::move(job));
-    return Batch{std::move(members), std::move(answer)};
-  };
-
-  std::deque<Batch> batches;
-  std::vector<size_t> members;
+  std::deque<std::vector<size_t>> batches;  // places of programs that are compiled together
+  size_t bytes = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     if (const Status status = check_program_text(programs[i]); !status) {
       verdicts[i] = status.error();
-    } else {
-      members.push_back(i);
-    }
-    if (members.size() == kProgramsPerCheck || (i + 1 == programs.size() && !members.empty())) {
-      batches.push_back(submitted(std::exchange(members, {})));
-    }
-  }
-  for (; !batches.empty(); batches.pop_front()) {
-    const Answer answer = batches.front().answer.get();
-    const std::vector<size_t>& asked = batches.front().members;
-    if (answer.end == Job::End::kUnavailable) {
-      for (const size_t member : asked)
-        verdicts[member] = Error{"jq.unavailable", *answer.complaint};
-    } else if (!answer.complaint) {
       continue;
-    } else if (asked.size() > 1) {
-      const auto middle = asked.begin() + static_cast<std::ptrdiff_t>(asked.size() / 2);
-      std::vector<size_t> first(asked.begin(), middle);
-      std::vector<size_t> second(middle, asked.end());
-      batches.push_back(submitted(std::move(first)));
-      batches.push_back(submitted(std::move(second)));
-    } else if (answer.end == Job::End::kAnswered) {
-      verdicts[asked[0]] = Error{"jq.syntax", *answer.complaint};
+    }
+    bytes += programs[i].size();
+    if (batches.empty() || batches.back().size() == kProgramsPerCompile ||
+        bytes > kBytesPerCompile) {
+      batches.emplace_back();
+      bytes = programs[i].size();
+    }
+    batches.back().push_back(i);
+  }
+
+  const auto deadline = std::chrono::steady_clock::now() + kCheckTime;
+  const auto compile = [&](std::span<const std::string> texts) -> Compiled {
+    auto promise = std::make_shared<std::promise<Compiled>>();
+    std::future<Compiled> answer = promise->get_future();
+    Job job;
+    job.kind = Job::Kind::kCheck;
+    job.request = wire::encode_check(texts);
+    job.done = [promise](Job::End end, const std::vector<wire::Reply>& replies,
+                         const std::string& problem) {
+      const bool is_good =
+          end == Job::End::kAnswered && replies[0].kind == wire::Reply::Kind::kGood;
+      promise->set_value({end, is_good ? "" : replies.empty() ? problem : replies[0].text});
+    };
+    manager_->submit(std::move(job));
+    if (answer.wait_until(deadline) == std::future_status::ready) return answer.get();
+    return {Job::End::kTimedOut, ""};
+  };
+  const auto refuse = [&](std::span<const size_t> members, const Error& error) {
+    for (const size_t member : members) verdicts[member] = error;
+  };
+  for (; !batches.empty(); batches.pop_front()) {
+    const std::vector<size_t> members = std::move(batches.front());
+    std::vector<std::string> texts;
+    texts.reserve(members.size());
+    for (const size_t member : members) texts.push_back(programs[member]);
+    const auto [end, complaint] = compile(texts);
+    if (end == Job::End::kAnswered && complaint.empty()) continue;
+    if (end == Job::End::kUnavailable) {
+      refuse(members, {"jq.unavailable", complaint});
+    } else if (end == Job::End::kTimedOut) {
+      refuse(members, {"jq.check_failed",
+                       members.size() == 1
+                           ? "jq does not compile the program in time"
+                           : fmt::format("jq does not compile this program and {} others in time",
+                                         members.size() - 1)});
+      batches.pop_front();
+      for (const std::vector<size_t>& rest : batches) {
+        refuse(rest, {"jq.check_failed", "not checked: programs before this one took too long"});
+      }
+      return verdicts;
+    } else if (members.size() > 1) {  // one of them is bad: which half has it?
+      const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
+      batches.emplace_back(members.begin(), middle);
+      batches.emplace_back(middle, members.end());
+    } else if (end == Job::End::kAnswered) {
+      refuse(members, {"jq.syntax", complaint});
     } else {
-      verdicts[asked[0]] =
-          Error{"jq.check_failed",
-                answer.end == Job::End::kTimedOut
-                    ? fmt::format("jq did not compile the program in {} ms", kCheckTimeout.count())
-                    : fmt::format("jq cannot compile the program: {}", *answer.complaint)};
+      refuse(members,
+             {"jq.check_failed", fmt::format("jq cannot compile the program: {}", complaint)});
     }
   }
   return verdicts;

@@ -68,6 +68,7 @@ class Decoder {
 
 std::optional<Request> decode_evaluate(Decoder& in) {
   EvaluateRequest request;
+  request.first = in.get<uint32_t>();
   request.stop_at_true = in.get<uint8_t>() != 0;
   request.now = from_millis(in.get<int64_t>());
   std::vector<std::shared_ptr<const std::string>> inputs;
@@ -83,7 +84,7 @@ std::optional<Request> decode_evaluate(Decoder& in) {
     query.program = in.get_text();
     request.queries.push_back(std::move(query));
   }
-  if (!in.finished()) return std::nullopt;
+  if (!in.finished() || request.first >= request.queries.size()) return std::nullopt;
   return request;
 }
 
@@ -101,6 +102,7 @@ std::optional<Request> decode_check(Decoder& in) {
 std::string encode(const Evaluation& evaluation) {
   Encoder out;
   out.put(Tag::kEvaluate);
+  out.put(uint32_t{0});  // see begin_at
   out.put(static_cast<uint8_t>(evaluation.stop_at_true));
   out.put(to_millis(evaluation.now));
   // Queries mostly share one input: it is sent, and parsed, once.
@@ -120,6 +122,11 @@ std::string encode(const Evaluation& evaluation) {
     out.put_text(query.program);
   }
   return std::move(out).finish();
+}
+
+void begin_at(std::string& evaluation, uint32_t first) {
+  constexpr size_t kPlace = sizeof(uint32_t) + sizeof(Tag);  // behind length and tag
+  std::memcpy(evaluation.data() + kPlace, &first, sizeof first);
 }
 
 std::string encode_check(std::span<const std::string> programs) {
@@ -155,7 +162,7 @@ std::optional<Reply> decode_reply(std::string_view body) {
   reply.kind = in.get<Reply::Kind>();
   reply.last = in.get<uint8_t>() != 0;
   reply.text = in.get_text();
-  if (!in.finished() || reply.kind > Reply::Kind::kGood) return std::nullopt;
+  if (!in.finished() || reply.kind > Reply::Kind::kCompiled) return std::nullopt;
   return reply;
 }
 

@@ -19,6 +19,7 @@ namespace millrace::wire {
 inline constexpr size_t kMaxMessage = size_t{256} << 20;
 
 struct EvaluateRequest {
+  uint32_t first = 0;  ///< the query to begin with: those before it have results already
   std::vector<Query> queries;
   bool stop_at_true = false;
   TimePoint now;
@@ -30,13 +31,16 @@ struct CheckRequest {
 using Request = std::variant<EvaluateRequest, CheckRequest>;
 
 /// A worker says one kReady when it has started, then one reply for each query evaluated, or one
-/// for a check.
+/// for a check. If it has to compile for an evaluation, that stands between kCompiling and
+/// kCompiled, before the first result.
 struct Reply {
   enum class Kind : uint8_t {
     kReady,
     kValue,  ///< `text` is the result's JSON
     kError,  ///< a direktiv.jq.badCommand; `text` is the message
     kGood,   ///< the programs of a check compile
+    kCompiling,
+    kCompiled,
   };
   Kind kind = Kind::kReady;
   bool last = true;  ///< nothing more comes for this request
@@ -47,6 +51,9 @@ struct Reply {
 std::string encode(const Evaluation& evaluation);
 std::string encode_check(std::span<const std::string> programs);
 std::string encode(const Reply& reply);
+
+/// Has the complete message of an evaluation begin with that query.
+void begin_at(std::string& evaluation, uint32_t first);
 
 /// Bodies, without the length; nullopt if they are not what encode makes.
 std::optional<Request> decode_request(std::string_view body);

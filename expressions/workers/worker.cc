@@ -1,7 +1,7 @@
 #include "expressions/workers/worker.h"
 
 #include <cerrno>
-#include <csignal>
+#include <cstdlib>
 #include <list>
 #include <new>
 #include <string>
@@ -9,23 +9,25 @@
 #include <unordered_map>
 #include <utility>
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "expressions/workers/child.h"
+#include "expressions/workers/confinement.h"
 #include "expressions/workers/jq_program.h"
+#include "expressions/workers/launcher.h"
 #include "expressions/workers/wire.h"
 
 namespace millrace {
 namespace {
 
-constexpr rlim_t kMaxMemory = rlim_t{512} << 20;
 constexpr size_t kMaxPrograms = 1024;  // 30 KB each
 
 /// Compiled programs, the least recently used one dropped when there are too many. What does not
 /// compile is remembered, too.
 class ProgramCache {
  public:
+  bool has(const std::string& text) const { return places_.contains(text); }
+
   Result<JqProgram>& get(const std::string& text) {
     const auto known = places_.find(text);
     if (known != places_.end()) {
@@ -67,8 +69,9 @@ class Worker {
 
  private:
   void answer(const wire::EvaluateRequest& request) {
+    compile(request);
     std::unordered_map<const std::string*, JqInput> inputs;
-    for (size_t i = 0; i < request.queries.size() && connected_; ++i) {
+    for (size_t i = request.first; i < request.queries.size() && connected_; ++i) {
       const Query& query = request.queries[i];
       const JqInput& input =
           inputs.try_emplace(query.input.get(), *query.input, request.now).first->second;
@@ -80,6 +83,18 @@ class Worker {
       send(reply);
       if (stops) return;
     }
+  }
+
+  /// Says that it compiles and when it has, for that is not to be taken for a slow program.
+  void compile(const wire::EvaluateRequest& request) {
+    bool compiled = false;
+    for (size_t i = request.first; i < request.queries.size(); ++i) {
+      const std::string& program = request.queries[i].program;
+      if (programs_.has(program)) continue;
+      if (!std::exchange(compiled, true)) send({wire::Reply::Kind::kCompiling, false, ""});
+      programs_.get(program);
+    }
+    if (compiled) send({wire::Reply::Kind::kCompiled, false, ""});
   }
 
   void answer(const wire::CheckRequest& request) {
@@ -128,35 +143,28 @@ class Worker {
   ProgramCache programs_;
 };
 
-void limit(int resource, rlim_t value) {
-  const rlimit both{value, value};
-  setrlimit(resource, &both);
-}
-
-/// Takes from the process what evaluating needs not. Best effort: the programs are run in a closed
-/// world already, this is the second wall.
-void confine() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a loop would not notice that the pool is gone
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_FSIZE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // Sanitizers reserve terabytes, and look at memory through a pipe.
-  limit(RLIMIT_AS, kMaxMemory);
-  limit(RLIMIT_NOFILE, 0);
-#endif
-}
-
-}  // namespace
-
-int run_jq_worker(int fd) {
-  confine();
+int run_worker(int fd) {
+  leave_signals_to_the_program();
+  limit_worker();
+  setenv("TZ", "UTC0", 1);  // else libc looks for a file
   exit_when_out_of_memory();
+  if (!refuse_system_calls()) return kNotConfinedExit;
   try {
     Worker(fd).serve();
   } catch (const std::bad_alloc&) {
     return kOutOfMemoryExit;
   }
   return 0;
+}
+
+}  // namespace
+
+std::optional<int> run_as_jq_process(int argc, char** argv) {
+  if (argc != 2) return std::nullopt;
+  const std::string_view verb = argv[1];
+  if (verb == kLauncherVerb) return run_jq_launcher(Socket(kChildFd));
+  if (verb == kWorkerVerb) return run_worker(kChildFd);
+  return std::nullopt;
 }
 
 }  // namespace millrace

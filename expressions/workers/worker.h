@@ -1,14 +1,17 @@
-// The worker process: evaluates what the pool sends it, one request at a time, until the pool goes
-// away. It is expected to die of some programs; nothing is in it that is worth keeping.
+// What a process of ours is when the pool had it started: the launcher, or a worker, which
+// evaluates what it is sent, one request at a time, until the pool goes away. A worker is expected
+// to die of some programs; nothing is in it that is worth keeping.
 #pragma once
+
+#include <optional>
 
 namespace millrace {
 
-/// The descriptor at which a worker started by JqPool finds its socket.
-inline constexpr int kJqWorkerFd = 3;
+/// A worker's exit code when it cannot be confined.
+inline constexpr int kNotConfinedExit = 43;
 
-/// The worker's main function; returns the exit code of the process. The process has to be exec'd
-/// for this alone: its limits (memory, files) are lowered for good.
-int run_jq_worker(int fd);
+/// To be called first thing in main: if this process was started as one of these, is that and
+/// returns its exit code; else returns nullopt.
+std::optional<int> run_as_jq_process(int argc, char** argv);
 
 }  // namespace millrace

@@ -36,6 +36,7 @@ std::string read_text(const fs::path& path) {
 
 struct ProcessState {
   pid_t pid = 0;
+  pid_t parent = 0;
   pid_t group = 0;
 };
 
@@ -51,9 +52,8 @@ std::vector<ProcessState> running_processes() {
     // `pid (name) state parent group …`; the name may hold blanks and brackets.
     std::istringstream rest(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
     char state = 'Z';
-    pid_t parent = 0;
     ProcessState process{.pid = std::atoi(name.c_str())};
-    rest >> state >> parent >> process.group;
+    rest >> state >> process.parent >> process.group;
     if (state != 'Z' && state != 'X') found.push_back(process);
   }
   return found;
@@ -101,6 +101,14 @@ std::vector<pid_t> processes_with(std::string_view text) {
     std::string command = read_text(fmt::format("/proc/{}/cmdline", process.pid));
     std::replace(command.begin(), command.end(), '\0', ' ');
     if (command.find(text) != std::string::npos) found.push_back(process.pid);
+  }
+  return found;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  for (const ProcessState& process : running_processes()) {
+    if (process.parent == parent) found.push_back(process.pid);
   }
   return found;
 }

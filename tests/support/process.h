@@ -25,6 +25,9 @@ bool eventually(const std::function<bool()>& condition, Duration at_most = Durat
 /// Ids of the processes whose command line contains `text`; zombies are none.
 std::vector<pid_t> processes_with(std::string_view text);
 
+/// Ids of the processes that this one has started; zombies are none.
+std::vector<pid_t> children_of(pid_t parent);
+
 struct ProcessSettings {
   std::vector<std::string> command;                ///< the program is looked for in PATH
   std::map<std::string, std::string> environment;  ///< over that of the test

@@ -58,6 +58,7 @@ states:
   EXPECT_EQ(asked.step, run.instance().step);
   EXPECT_THAT(asked.before, IsEmpty());
   EXPECT_EQ(asked.evaluation.now, run_start() + seconds(3));
+  EXPECT_EQ(asked.evaluation.lane, 1u) << "its workflow's number";
   EXPECT_FALSE(asked.evaluation.stop_at_true);
   EXPECT_THAT(programs(asked), ElementsAre(".n + 1", ".n | tostring"));
   for (const Query& query : asked.evaluation.queries) {

@@ -1,5 +1,4 @@
-#include <csignal>
-#include <cstdlib>
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -14,8 +13,6 @@ namespace {
 using testing::HasSubstr;
 
 class JqPoolTest : public PoolTest {};
-
-constexpr Duration kShort{200};
 
 TEST_F(JqPoolTest, EvaluatesProgramsInOrder) {
   const auto input = shared_text(R"({"a":[1,2,3],"b":"x"})");
@@ -128,39 +125,6 @@ TEST_F(JqPoolTest, NowIsTheTimeThatIsGiven) {
   EXPECT_EQ(results[2], Json({1630497600.123}));
 }
 
-TEST_F(JqPoolTest, TheWorldIsClosed) {
-  setenv("MILLRACE_TEST_SECRET", "visible", 1);
-  start(1);
-  struct Row {
-    const char* program;
-    Json result;
-  };
-  for (const auto& [program, result] : {
-           Row{"env", Json::object()},
-           Row{"$ENV", Json::object()},
-           Row{"def f: $ENV; f", Json::object()},
-           Row{"env.MILLRACE_TEST_SECRET", nullptr},
-           Row{"[inputs]", Json::array()},
-           Row{"5 | debug", 5},
-           Row{"5 | stderr", 5},
-           Row{"input_filename", nullptr},
-           Row{"input_line_number", nullptr},
-           Row{"get_search_list", Json::array()},
-           Row{"0 | localtime | mktime", 0},
-           Row{R"x(0 | strflocaltime("%H %Z"))x", "00 UTC"},
-       }) {
-    EXPECT_EQ(evaluate(program), result) << program;
-  }
-  for (const char* program :
-       {"input", "halt", "halt_error", "halt_error(1)", "\"a\" | modulemeta",
-        "import \"a\" as a; .", "include \"a\"; .", "import \"a\" as $a; $a", "module {}; ."}) {
-    const QueryResult refused = evaluate(program);
-    ASSERT_FALSE(refused) << program;
-    EXPECT_EQ(refused.error().code, "direktiv.jq.badCommand") << program;
-  }
-  EXPECT_EQ(pool().stats().started, 1) << "no program ended its worker";
-}
-
 TEST_F(JqPoolTest, LargeIntegersKeepTheirDigits) {
   const char* input =
       R"({"id":9007199254740993,"other":9007199254740995,"n":-12345678901234567890})";
@@ -182,36 +146,6 @@ TEST_F(JqPoolTest, AProgramThatEndsItsWorkerFailsAlone) {
   EXPECT_THAT(results[1].error().message, HasSubstr("the jq worker died of signal 6"));
   EXPECT_EQ(evaluate(". + 1", "1"), Json(2));
   EXPECT_EQ(pool().stats().crashed, 2);
-}
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no bound on memory there
-TEST_F(JqPoolTest, AProgramThatNeedsTooMuchMemoryFailsAlone) {
-  const QueryResult result = evaluate("reduce range(30) as $i (\"x\"; . + .) | length");
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error(), (EvaluationError{"millrace.jq.memory",
-                                             "the jq program needs more memory than it may have"}));
-  EXPECT_EQ(evaluate(". + 1", "1"), Json(2));
-}
-#endif
-
-TEST_F(JqPoolTest, AProgramThatNeverEndsIsStoppedAtItsDeadline) {
-  start(1);
-  const auto input = shared_text("null");
-  for (const char* program : {"def f: f; f", "\"x\" | gsub(\"^\"; \"y\")", "last(range(1e18))"}) {
-    std::future<std::vector<QueryResult>> looping = evaluate_later(
-        pool(),
-        Evaluation{.queries = {{"1", input}, {program, input}, {"2", input}}, .timeout = kShort});
-    std::future<std::vector<QueryResult>> behind =
-        evaluate_later(pool(), Evaluation{.queries = {{"3", input}}});
-    const std::vector<QueryResult> results = looping.get();
-    ASSERT_EQ(results.size(), 2) << program;
-    EXPECT_EQ(results[0], Json(1)) << program;
-    EXPECT_EQ(results[1].error(),
-              (EvaluationError{"millrace.timeout.task", "the jq program was stopped after 200 ms"}))
-        << program;
-    EXPECT_EQ(behind.get().at(0), Json(3)) << program;
-  }
-  EXPECT_EQ(pool().stats().timed_out, 3);
 }
 
 TEST_F(JqPoolTest, ServesManyThreadsAtOnce) {
@@ -270,6 +204,22 @@ TEST_F(JqPoolTest, TheCheckTakesAnyNumberOfPrograms) {
   EXPECT_EQ(verdicts[449], (Error{"jq.syntax", "$x is not defined"}));
 }
 
+TEST_F(JqPoolTest, TheCheckStopsAtTheFirstProgramsThatDoNotCompileInTime) {
+  start({.workers = 1, .compiling = Duration(1)});
+  const std::vector<std::string> one{".a | length"};
+  EXPECT_EQ(pool().check(one).at(0),
+            (Error{"jq.check_failed", "jq does not compile the program in time"}));
+  const std::vector<std::string> many(201, ".a | length");
+  const std::vector<std::optional<Error>> verdicts = pool().check(many);
+  EXPECT_EQ(verdicts[0],
+            (Error{"jq.check_failed", "jq does not compile this program and 199 others in time"}));
+  EXPECT_EQ(verdicts[199], verdicts[0]);
+  EXPECT_EQ(verdicts[200],
+            (Error{"jq.check_failed", "not checked: programs before this one took too long"}));
+  EXPECT_EQ(pool().stats().timed_out, 2);
+  EXPECT_EQ(evaluate("length"), Json(0));
+}
+
 TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
   const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
@@ -278,28 +228,17 @@ TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
 }
 
 TEST_F(JqPoolTest, SaysThatNoWorkerStarts) {
-  for (const char* command : {"/nonexistent", "/bin/false"}) {
-    auto broken = JqPool::start({.command = {command}, .workers = 1});
-    ASSERT_TRUE(broken);
-    const std::vector<std::string> programs{"."};
-    const std::vector<std::optional<Error>> verdicts = (*broken)->check(programs);
-    ASSERT_TRUE(verdicts.at(0)) << command;
-    EXPECT_EQ(verdicts[0]->code, "jq.unavailable") << command;
-    EXPECT_GE((*broken)->stats().start_failures, 3) << command;
-    EXPECT_EQ((*broken)->stats().last_problem, verdicts[0]->message) << command;
-  }
-}
+  EXPECT_EQ(JqLauncher::start("/nonexistent").error().code, "jq.start");
 
-TEST_F(JqPoolTest, EndsWithWorkInHand) {
-  std::atomic<bool> called{false};
-  auto started = JqPool::start({.command = {MILLRACE_JQ_WORKER}, .workers = 1});
-  ASSERT_TRUE(started);
-  for (int i = 0; i < 3; ++i) {
-    (*started)->submit(1, Evaluation{.queries = {{"def f: f; f", shared_text("1")}}},
-                       [&](uint64_t, const std::vector<QueryResult>&) { called = true; });
-  }
-  started->reset();
-  EXPECT_FALSE(called);
+  auto launcher = JqLauncher::start("/bin/false");
+  ASSERT_TRUE(launcher);
+  auto broken = JqPool::start(*std::move(launcher), {.workers = 1});
+  ASSERT_TRUE(broken);
+  const std::vector<std::string> programs{"."};
+  const std::vector<std::optional<Error>> verdicts = (*broken)->check(programs);
+  ASSERT_TRUE(verdicts.at(0));
+  EXPECT_EQ(verdicts[0], (Error{"jq.unavailable", "the launcher of the jq workers has ended"}));
+  EXPECT_GE((*broken)->stats().start_failures, 3);
 }
 
 }  // namespace

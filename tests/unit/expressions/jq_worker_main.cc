@@ -1,3 +1,4 @@
+// The pool's processes without the rest of the program.
 #include "expressions/workers/worker.h"
 
-int main() { return millrace::run_jq_worker(millrace::kJqWorkerFd); }
+int main(int argc, char** argv) { return millrace::run_as_jq_process(argc, argv).value_or(2); }

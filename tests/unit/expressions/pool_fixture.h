@@ -35,13 +35,18 @@ inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool,
 
 class PoolTest : public testing::Test {
  protected:
-  void SetUp() override { start(2); }
+  void SetUp() override { start({}); }
 
-  void start(size_t workers) {
-    auto started = JqPool::start({.command = {MILLRACE_JQ_WORKER}, .workers = workers});
+  void start(JqPool::Settings settings) {
+    stop();
+    auto launcher = JqLauncher::start(MILLRACE_JQ_WORKER);
+    ASSERT_TRUE(launcher) << launcher.error().message;
+    auto started = JqPool::start(*std::move(launcher), settings);
     ASSERT_TRUE(started) << started.error().message;
     pool_ = *std::move(started);
   }
+
+  void stop() { pool_.reset(); }
 
   JqPool& pool() { return *pool_; }
 

@@ -33,6 +33,16 @@ TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(reply->text, "x");
 }
 
+TEST(WorkerMessages, OfAnEvaluationMayBeginAtALaterQuery) {
+  const auto input = std::make_shared<const std::string>("1");
+  std::string message = encode(Evaluation{.queries = {{".a", input}, {".b", input}}});
+  EXPECT_EQ(std::get<EvaluateRequest>(decode_request(body(message)).value()).first, 0);
+  begin_at(message, 1);
+  EXPECT_EQ(std::get<EvaluateRequest>(decode_request(body(message)).value()).first, 1);
+  begin_at(message, 2);
+  EXPECT_FALSE(decode_request(body(message))) << "there is none";
+}
+
 TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
   const std::vector<std::string> programs{".a", ".b"};
   for (const std::string& whole :

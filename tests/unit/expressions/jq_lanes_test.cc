@@ -1,0 +1,206 @@
+// Fast and slow workers: who waits for whom, what is tried again, and what becomes of the processes
+// when one of them is killed.
+#include <csignal>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "pool_fixture.h"
+#include "tests/support/process.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+constexpr const char* kLoop = "def f: f; f";
+constexpr Duration kForever{86'400'000};
+
+Evaluation on_lane(uint64_t lane, std::string program, Duration timeout) {
+  return {.queries = {{std::move(program), shared_text("null")}}, .timeout = timeout, .lane = lane};
+}
+
+class JqLanes : public PoolTest {
+ protected:
+  using Answers = std::future<std::vector<QueryResult>>;
+
+  static bool is_pending(const Answers& answers) {
+    return answers.wait_for(Duration(0)) != std::future_status::ready;
+  }
+
+  /// A program that does not end has come to a slow worker, which has started.
+  void wait_for_slow_work(uint64_t overran) {
+    ASSERT_TRUE(eventually([&] {
+      const JqPool::Stats stats = pool().stats();
+      return stats.overran == overran && stats.waiting == 0 && slow_workers().size() >= overran;
+    }));
+  }
+
+  static pid_t launcher() {
+    const std::vector<pid_t> children = children_of(getpid());
+    EXPECT_THAT(children, SizeIs(1));
+    return children.at(0);
+  }
+
+  static std::vector<pid_t> slow_workers() {
+    std::vector<pid_t> slow;
+    for (const pid_t worker : children_of(launcher())) {
+      if (getpriority(PRIO_PROCESS, static_cast<id_t>(worker)) > 0) slow.push_back(worker);
+    }
+    return slow;
+  }
+
+  /// Notes the order in which evaluations end.
+  void submit_noted(uint64_t ticket, const Evaluation& evaluation) {
+    pool().submit(ticket, evaluation, [this](uint64_t done, const std::vector<QueryResult>&) {
+      const std::lock_guard guard(lock_);
+      order_.push_back(done);
+    });
+  }
+  std::vector<uint64_t> order_of(size_t count) {
+    EXPECT_TRUE(eventually([&] {
+      const std::lock_guard guard(lock_);
+      return order_.size() == count;
+    }));
+    const std::lock_guard guard(lock_);
+    return order_;
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<uint64_t> order_;
+};
+
+TEST_F(JqLanes, WhatOverrunsItsSliceIsFinishedByASlowWorker) {
+  start({.workers = 1, .slice = Duration(1)});
+  const auto input = shared_text("1");
+  const std::vector<QueryResult> results = evaluate(Evaluation{
+      .queries = {
+          {". + 1", input}, {"reduce range(100000) as $i (0; . + 1)", input}, {". + 2", input}}});
+  ASSERT_THAT(results, SizeIs(3));
+  EXPECT_EQ(results[0], Json(2));
+  EXPECT_EQ(results[1], Json(100'000));
+  EXPECT_EQ(results[2], Json(3));
+  EXPECT_EQ(pool().stats().overran, 1);
+  EXPECT_EQ(pool().stats().timed_out, 0);
+}
+
+TEST_F(JqLanes, WhatReachesItsTimeoutIsTriedOnceMore) {
+  start({.workers = 1});
+  const std::vector<QueryResult> results = evaluate(on_lane(1, kLoop, Duration(50)));
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_EQ(results[0].error(),
+            (EvaluationError{"millrace.timeout.task", "the jq program was stopped after 50 ms"}));
+  EXPECT_EQ(pool().stats().timed_out, 2);
+}
+
+TEST_F(JqLanes, TwoThatNeverEndHoldUpNoOther) {
+  const Answers first = evaluate_later(pool(), on_lane(1, kLoop, kForever));
+  const Answers second = evaluate_later(pool(), on_lane(2, kLoop, kForever));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(evaluate_later(pool(), on_lane(3, "length", kForever)).get().at(0), Json(0));
+  }
+  wait_for_slow_work(2);
+  EXPECT_EQ(evaluate_later(pool(), on_lane(3, "length", kForever)).get().at(0), Json(0));
+  EXPECT_TRUE(is_pending(first));
+  EXPECT_TRUE(is_pending(second));
+}
+
+TEST_F(JqLanes, ASlowOneHoldsUpItsOwnLaneInOrder) {
+  start({.workers = 1});
+  submit_noted(1, on_lane(7, kLoop, Duration(200)));
+  for (uint64_t ticket = 2; ticket <= 9; ++ticket) {
+    submit_noted(ticket, on_lane(7, "length", kForever));
+  }
+  EXPECT_THAT(order_of(9), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST_F(JqLanes, ALaneThatWasSlowIsOnProbation) {
+  start({.workers = 1, .probation = kForever});
+  EXPECT_FALSE(evaluate(on_lane(1, kLoop, Duration(10))).at(0));
+  EXPECT_FALSE(evaluate(on_lane(1, kLoop, Duration(10))).at(0));
+  EXPECT_EQ(pool().stats().overran, 1) << "the second took no fast worker";
+
+  start({.workers = 1, .probation = Duration(0)});
+  EXPECT_FALSE(evaluate(on_lane(1, kLoop, Duration(10))).at(0));
+  EXPECT_FALSE(evaluate(on_lane(1, kLoop, Duration(10))).at(0));
+  EXPECT_EQ(pool().stats().overran, 2);
+}
+
+TEST_F(JqLanes, LanesTakeTurnsWhereThereAreMoreThanSlowWorkers) {
+  start({.workers = 1, .slow_workers = 1, .probation = kForever});
+  for (const uint64_t lane : {1, 2, 3, 4}) evaluate(on_lane(lane, kLoop, Duration(1)));
+  submit_noted(40, on_lane(4, kLoop, Duration(500)));  // keeps the only one until the rest is there
+  for (const uint64_t ticket : {10, 11, 20, 21, 30, 31}) {
+    submit_noted(ticket, on_lane(ticket / 10, "length", kForever));
+  }
+  EXPECT_THAT(order_of(7), ElementsAre(40, 10, 20, 30, 11, 21, 31));
+}
+
+TEST_F(JqLanes, SlowWorkersYieldToTheRestAndEndWhenThereIsNoWork) {
+  start({.workers = 1, .idle = Duration(0)});
+  EXPECT_THAT(slow_workers(), SizeIs(0));
+  const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, Duration(300)));
+  wait_for_slow_work(1);
+  looping.wait();
+  EXPECT_TRUE(eventually([] { return slow_workers().empty(); }));
+  EXPECT_EQ(evaluate("length"), Json(0));
+}
+
+TEST_F(JqLanes, AWorkerThatIsKilledCostsNoAttempt) {
+  start({.workers = 1});
+  const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
+  wait_for_slow_work(1);
+  for (int kills = 0; kills < 4; ++kills) {
+    const std::vector<pid_t> before = slow_workers();
+    ASSERT_THAT(before, SizeIs(1));
+    kill(before[0], SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+      const std::vector<pid_t> now = slow_workers();
+      return now.size() == 1 && now != before && pool().stats().ready_workers == 2;
+    }));
+  }
+  EXPECT_TRUE(is_pending(looping));
+  EXPECT_EQ(pool().stats().crashed, 0);
+  EXPECT_EQ(pool().stats().timed_out, 0);
+}
+
+TEST_F(JqLanes, ALauncherThatIsKilledTakesItsWorkersAlongAndIsStartedAgain) {
+  start({.workers = 1});
+  const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
+  wait_for_slow_work(1);
+  const pid_t old_launcher = launcher();
+  const std::vector<pid_t> old_workers = children_of(old_launcher);
+  ASSERT_THAT(old_workers, SizeIs(2));
+  kill(old_launcher, SIGKILL);
+
+  EXPECT_EQ(evaluate_later(pool(), on_lane(2, "length", kForever)).get().at(0), Json(0));
+  for (const pid_t worker : old_workers) {
+    EXPECT_TRUE(eventually([&] { return kill(worker, 0) != 0; }));
+  }
+  EXPECT_TRUE(eventually([&] { return pool().stats().ready_workers == 2; }));
+  EXPECT_NE(launcher(), old_launcher);
+  EXPECT_TRUE(is_pending(looping));
+  EXPECT_EQ(pool().stats().crashed, 0);
+}
+
+TEST_F(JqLanes, ThePoolEndsWithWorkInHandAndLeavesNoProcess) {
+  std::atomic<bool> called{false};
+  for (uint64_t lane = 1; lane <= 6; ++lane) {
+    pool().submit(lane, on_lane(lane, kLoop, kForever),
+                  [&](uint64_t, const std::vector<QueryResult>&) { called = true; });
+  }
+  wait_for_slow_work(6);
+  const std::vector<pid_t> workers = children_of(launcher());
+  stop();
+  EXPECT_FALSE(called);
+  EXPECT_THAT(children_of(getpid()), SizeIs(0));
+  for (const pid_t worker : workers) EXPECT_NE(kill(worker, 0), 0);
+}
+
+}  // namespace
+}  // namespace millrace
