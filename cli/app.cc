@@ -118,6 +118,12 @@ class App {
                  if (serve_.data.empty()) {
                    return wrong_usage("--data (or MILLRACE_DATA) is needed");
                  }
+                 const std::string bound = setting(task_timeout_, {"MILLRACE_TASK_TIMEOUT"}, "10s");
+                 const Result<Span> span = Span::parse(bound);
+                 if (!span || span->is_zero() || span->months > 0) {
+                   return wrong_usage("--task-timeout: \"" + bound + "\" is no such duration");
+                 }
+                 serve_.task_timeout = span->fixed;
                  return static_cast<ExitCode>(hooks_.serve(serve_));
                });
       serve_ = {.data = "", .listen = "", .nats = ""};
@@ -134,6 +140,10 @@ class App {
               "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY are "
               "read too")
           ->type_name("URL");
+      serve
+          .add_option("--task-timeout", task_timeout_,
+                      "Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; 10s)")
+          ->type_name("DURATION");
     }
     if (hooks_.dev != nullptr) {
       CLI::App& dev =
@@ -314,6 +324,7 @@ class App {
   bool cancel_ = false;
   std::vector<std::string> files_;
   ServeOptions serve_;
+  std::string task_timeout_;
   DevOptions dev_;
   ApplyOptions apply_;
   InstanceListOptions list_;

@@ -52,9 +52,11 @@ int run_serve(const ServeOptions& options) {
   if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals;
   log_to_stderr();
-  auto server = Server::start(
-      {.data = options.data, .listen = options.listen, .nats = connection_settings(options)},
-      *std::move(launcher));
+  auto server = Server::start({.data = options.data,
+                               .listen = options.listen,
+                               .nats = connection_settings(options),
+                               .task_timeout = options.task_timeout},
+                              *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,

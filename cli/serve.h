@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace millrace {
 
@@ -20,6 +21,7 @@ struct ServeOptions {
   std::string ca;
   std::string cert;
   std::string key;
+  Duration task_timeout{10'000};               ///< of evaluating one state (POLICIES.md)
 };
 
 struct DevOptions {

@@ -140,6 +140,7 @@ class Server::Parts {
  private:
   Evaluator evaluator() {
     return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+      evaluation.timeout = settings_.task_timeout;
       pool_->submit(++last_ticket_, evaluation,
                     [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
                       done(std::move(results));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "broker/connection.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/runtime/service.h"
@@ -18,6 +19,7 @@ struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
   std::string listen;          ///< of the gateway, host:port
   ConnectionSettings nats;
+  Duration task_timeout{10'000};  ///< of evaluating one state
 };
 
 class Server {

@@ -37,7 +37,8 @@ std::vector<std::string> MillraceServer::command() const {
 
 void MillraceServer::launch() {
   CHECK(!process_, "it runs already");
-  process_ = std::make_unique<Process>(ProcessSettings{.command = command(), .environment = environment_});
+  process_ =
+      std::make_unique<Process>(ProcessSettings{.command = command(), .environment = environment_});
 }
 
 void MillraceServer::start() {

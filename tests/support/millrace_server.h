@@ -25,7 +25,7 @@ std::string path_with_millrace();
 
 class MillraceServer {
  public:
-  /// Not running yet.
+  /// Not running yet. `environment` is what it sees beside that of the test.
   explicit MillraceServer(std::string nats_url, std::map<std::string, std::string> environment = {})
       : nats_url_(std::move(nats_url)), environment_(std::move(environment)) {}
 

@@ -475,6 +475,11 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(g_served.creds, "ann.creds");
   EXPECT_EQ(g_served.listen, "[::1]:0");
 
+  EXPECT_EQ(g_served.task_timeout, Duration(10'000));
+  EXPECT_EQ(run({"serve", "--task-timeout", "PT1.5S"}).code, 0);
+  EXPECT_EQ(g_served.task_timeout, Duration(1'500));
+  EXPECT_EQ(run({"serve", "--task-timeout", "0s"}).code, 2);
+
   EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
   EXPECT_EQ(g_developed.folder, "examples/");
   EXPECT_EQ(g_developed.keep, "data");
