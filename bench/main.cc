@@ -12,6 +12,8 @@
 #include "base/check.h"
 #include "bench/harness.h"
 #include "broker/streams.h"
+#include "expressions/workers/pool.h"
+#include "expressions/workers/worker.h"
 
 namespace millrace {
 namespace {
@@ -39,6 +41,42 @@ states:
       type: life.done
       source: bench
       data: jq(.["life.start"].key)
+)";
+
+/// The same, with an expression that takes a worker.
+constexpr const char* kThinking = R"(
+id: thinking
+start:
+  type: event
+  event:
+    type: thinking.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: thinking.go
+      context:
+        key: jq(.["thinking.start"].key | ltrimstr("no"))
+    timeout: PT1H
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event:
+      type: thinking.done
+      source: bench
+      data: jq(.["thinking.start"].key)
+)";
+
+constexpr const char* kLooping = R"(
+id: {0}
+start:
+  type: event
+  event:
+    type: {0}.start
+states:
+  - id: loop
+    type: noop
+    transform: jq(last(range(1e18)))
 )";
 
 constexpr const char* kWaiter = R"(
@@ -116,50 +154,137 @@ void unmatched() {
       fmt::format("bare push consumer {:.0f}/s: {:.2f}", raw, rate / raw));
 }
 
-/// Keeps `in_flight` lifecycles going until `count` have ended.
-void lifecycle(size_t in_flight, size_t count) {
-  Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
-  process.start();
-  process.apply(kLifecycle, "life");
+/// What `count` lifecycles took.
+struct Lifecycles {
+  double seconds = 0;
+  std::vector<double> each;  ///< in milliseconds
 
+  std::string rate() const {
+    return fmt::format("{:.0f}/s", static_cast<double>(each.size()) / seconds);
+  }
+  std::string percentiles() const {
+    return fmt::format("p50 {:.2f} ms, p99 {:.2f} ms", percentile(each, 0.5),
+                       percentile(each, 0.99));
+  }
+};
+
+/// Keeps `in_flight` lifecycles of the workflow going until `count` have ended. `run` keeps their
+/// keys apart from those of other calls.
+Lifecycles run_lifecycles(const Site& site, const std::string& workflow, const std::string& run,
+                          size_t in_flight, size_t count) {
   Client sender(site.broker->url());
   Client hearer(site.broker->url());
   std::mutex lock;
   std::condition_variable finished;
   std::unordered_map<std::string, Stopwatch> running;
-  std::vector<double> took;
+  Lifecycles took;
   size_t started = 0;
   const auto start_one = [&] {  // under the lock
-    const std::string key = fmt::format("k{}", started++);
+    const std::string key = fmt::format("{}-{}-{}", workflow, run, started++);
     running[key] = Stopwatch();
-    sender.publish(kSubject, with_key("life.start", "s" + key, key));
-    sender.publish(kSubject, with_key("life.go", "g" + key, key));
+    sender.publish(kSubject, with_key(workflow + ".start", "s" + key, key));
+    sender.publish(kSubject, with_key(workflow + ".go", "g" + key, key));
   };
-  hearer.subscribe("millrace.events.default.life.done", [&](std::string_view data) {
-    const auto event = parse_json(data);
-    const std::lock_guard guard(lock);
-    const auto found = running.find((*event)["data"].get<std::string>());
-    if (found == running.end()) return;
-    took.push_back(found->second.seconds() * 1000);
-    running.erase(found);
-    if (started < count) start_one();
-    if (running.empty()) finished.notify_one();
-  });
+  hearer.subscribe(fmt::format("millrace.events.default.{}.done", workflow),
+                   [&](std::string_view data) {
+                     const auto event = parse_json(data);
+                     const std::lock_guard guard(lock);
+                     const auto found = running.find((*event)["data"].get<std::string>());
+                     if (found == running.end()) return;
+                     took.each.push_back(found->second.seconds() * 1000);
+                     running.erase(found);
+                     if (started < count) start_one();
+                     if (running.empty()) finished.notify_one();
+                   });
   const Stopwatch watch;
   std::unique_lock guard(lock);
   for (size_t i = 0; i < std::min(in_flight, count); ++i) start_one();
   finished.wait(guard, [&] { return running.empty(); });
-  const double seconds = watch.seconds();
+  took.seconds = watch.seconds();
+  return took;
+}
+
+void lifecycle(size_t in_flight, size_t count) {
+  Site site;
+  MillraceProcess process(site.folder / "data", site.broker->url());
+  process.start();
+  process.apply(kLifecycle, "life");
+  const Lifecycles took = run_lifecycles(site, "life", "k", in_flight, count);
   row(fmt::format("durable lifecycle (start, wait, wake, end), {} in flight", in_flight),
-      fmt::format("{:.0f}/s", static_cast<double>(count) / seconds),
-      fmt::format("p50 {:.2f} ms, p99 {:.2f} ms", percentile(took, 0.5), percentile(took, 0.99)));
+      took.rate(), took.percentiles());
 }
 
 void lifecycles() {
   lifecycle(1, 3'000);
   lifecycle(64, 60'000);
   lifecycle(512, 120'000);
+}
+
+/// What workflows whose jq never ends cost the others.
+void isolation() {
+  constexpr size_t kInFlight = 100;
+  constexpr size_t kCount = 10'000;
+  Site site;
+  MillraceProcess process(site.folder / "data", site.broker->url());
+  process.start();
+  process.apply(kLifecycle, "life");
+  process.apply(kThinking, "thinking");
+  const auto measure = [&](const std::string& when) {
+    for (const char* workflow : {"life", "thinking"}) {
+      const Lifecycles took = run_lifecycles(site, workflow, when, kInFlight, kCount);
+      row(fmt::format("lifecycle {}, 100 in flight, {}",
+                      workflow == std::string_view("life") ? "in the fast lane" : "by jq workers",
+                      when),
+          took.rate(), took.percentiles());
+    }
+  };
+  measure("alone");
+  Client client(site.broker->url());
+  for (const char* looping : {"loop1", "loop2"}) {
+    process.apply(fmt::format(fmt::runtime(kLooping), looping), looping);
+    for (int i = 0; i < 10; ++i) {
+      client.publish(kSubject, with_key(fmt::format("{}.start", looping),
+                                        fmt::format("{}-{}", looping, i), "k"));
+    }
+  }
+  client.flush();
+  measure("beside two that loop");
+}
+
+/// A question to a worker on 1 KB, that it answers at once.
+void workers() {
+  auto launcher = JqLauncher::start();
+  CHECK(launcher.has_value(), "{}", launcher.error().message);
+  auto pool = JqPool::start(*std::move(launcher), {});
+  CHECK(pool.has_value(), "{}", pool.error().message);
+  const Evaluation question{
+      .queries = {
+          {".a | length", std::make_shared<const std::string>(fmt::format(
+                              R"({{"a":[1,2,3],"filler":"{}"}})", std::string(1000, 'x')))}}};
+  std::mutex lock;
+  std::condition_variable answered;
+  const auto ask = [&](size_t in_flight, size_t count) {
+    std::vector<double> took;  // in microseconds
+    size_t asked = 0;
+    const Stopwatch watch;
+    std::unique_lock guard(lock);
+    while (took.size() < count) {
+      for (; asked < count && asked - took.size() < in_flight; ++asked) {
+        (*pool)->submit(asked, question, [&, since = Stopwatch()](uint64_t, const auto& results) {
+          CHECK(results.at(0).has_value());
+          const std::lock_guard inner(lock);
+          took.push_back(since.seconds() * 1e6);
+          answered.notify_one();
+        });
+      }
+      answered.wait(guard);
+    }
+    row(fmt::format("round trip to a jq worker, 1 KB, {} in flight", in_flight),
+        fmt::format("{:.0f}/s", static_cast<double>(count) / watch.seconds()),
+        fmt::format("p50 {:.0f} us, p99 {:.0f} us", percentile(took, 0.5), percentile(took, 0.99)));
+  };
+  ask(1, 50'000);
+  ask(64, 200'000);
 }
 
 void waiting() {
@@ -201,13 +326,17 @@ struct Benchmark {
   const char* name;
   void (*run)();
 };
-constexpr Benchmark kBenchmarks[] = {
-    {"unmatched", unmatched}, {"lifecycles", lifecycles}, {"waiting", waiting}};
+constexpr Benchmark kBenchmarks[] = {{"unmatched", unmatched},
+                                     {"lifecycles", lifecycles},
+                                     {"waiting", waiting},
+                                     {"workers", workers},
+                                     {"isolation", isolation}};
 
 }  // namespace
 }  // namespace millrace
 
 int main(int argc, char** argv) {
+  if (const auto code = millrace::run_as_jq_process(argc, argv)) return *code;
   const std::string only = argc > 1 ? argv[1] : "";
   millrace::row("what", "figure", "beside it");
   millrace::row("---", "---:", "---");

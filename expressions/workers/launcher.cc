@@ -19,8 +19,8 @@
 namespace millrace {
 namespace {
 
-/// What workers in the background add to their niceness: two of them take some 5 % of what the
-/// rest of the program wants.
+/// What workers in the background add to their niceness: beside a busy thread of the program one
+/// gets some 3 % of a processor.
 constexpr int kBackgroundNice = 15;
 
 // The messages, one a packet, native: both ends are the same binary.
