@@ -13,6 +13,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "base/crash_point.h"
 #include "broker/incoming.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
@@ -234,6 +235,7 @@ void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryN
   const DeliveredAs as{.sequence = numbers.stream_sequence,
                        .stamped = broker_time(numbers.stamped),
                        .more = numbers.pending > 0};
+  crash_point(CrashPoint::kPulled);
   NatsMessage plain;
   const bool sure = read_message(message.get(), plain);
   spent_.push_back(std::move(message));
@@ -250,6 +252,7 @@ void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryN
   if (as.sequence > position_.sequence + 1 && !consumer_->is_filtered()) {
     settings_.on_loss({BrokerLoss::Kind::kDropped, position_.sequence + 1, as.sequence - 1});
   }
+  crash_point(CrashPoint::kDecoded);
   chunk_.push_back(std::move(delivery));
   position_.sequence = as.sequence;
   position_.stamped = as.stamped;
@@ -265,7 +268,10 @@ void JetStreamEvents::Reader::note_pending(bool more) {
 bool JetStreamEvents::Reader::hand_over() {
   spent_.clear();
   chunk_bytes_ = 0;
-  return chunk_.empty() || sink_.deliver(std::exchange(chunk_, {}));
+  if (chunk_.empty()) return true;
+  const bool taken = sink_.deliver(std::exchange(chunk_, {}));
+  crash_point(CrashPoint::kDelivered);
+  return taken;
 }
 
 /// Returns how many messages the consumer delivered.

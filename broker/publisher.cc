@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/crash_point.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/wire.h"
@@ -258,6 +259,7 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
   if (status == NATS_OK) {
     status = natsConnection_PublishMsg(listening_->connection().get(), raw);
   }
+  crash_point(CrashPoint::kSent);
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
 }
 
@@ -277,8 +279,10 @@ void JetStreamPublisher::Sender::on_answer(natsMsg* message) {
   uint64_t number = 0;
   if (subject.size() <= inbox_.size()) return;
   std::from_chars(subject.data() + inbox_.size(), subject.data() + subject.size(), number);
+  crash_point(CrashPoint::kAcknowledged);
   if (natsMsg_IsNoResponders(message)) no_stream_();
   answer(number, read_answer(message));
+  crash_point(CrashPoint::kAckQueued);
 }
 
 /// Late and repeated answers find nobody waiting.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/crash_point.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
@@ -211,6 +212,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   // Events without effect may be read again, so the cursor alone is not worth a sync.
   const bool nothing_else = draft_.tx.write_set().empty();
   if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {
+    if (nothing_else) crash_point(CrashPoint::kCursorAlone);
     write_cursor(draft_.tx, draft_.cursor);
     cursor_moved_ = false;
     batches_without_effect_ = 0;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/crash_point.h"
+
 namespace millrace {
 
 uint64_t size_of(const OutboxRecord& record) {
@@ -73,6 +75,7 @@ void Outbox::take(uint64_t number, OutboxRecord record) {
 }
 
 void Outbox::send(uint64_t number, OutboxRecord record) {
+  crash_point(CrashPoint::kSending);
   under_way_.emplace(number, Message{record.instance, size_of(record)});
   publisher_.publish(
       std::move(record.message),

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "base/crash_point.h"
 #include "orchestrator/runtime/messages.h"
 
 namespace millrace {
@@ -350,6 +351,7 @@ bool Processor::turn() {
   } else {
     in_hand_.begin(work.size());
   }
+  crash_point(CrashPoint::kGathered);
 
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
@@ -385,6 +387,7 @@ void Processor::keep_first(Work& work) {
 Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limit) {
   TRY(std::move(applied));
   BatchOutcome outcome = TRY(batch_.finish(now));
+  crash_point(CrashPoint::kFinished);
   TRY(tx_.commit(limit));
   return outcome;
 }
@@ -410,19 +413,23 @@ Status Processor::apply(Work& work, TimePoint now) {
   for (const EvaluatedInput& one : work.results) {
     in_hand_.take_instance({one.space, one.instance});
     TRY(batch_.apply({now, one}));
+    crash_point(CrashPoint::kResultApplied);
   }
   settle(work.settlements);
   return {};
 }
 
-Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now) {
-  for (const CommandInput& one : commands) TRY(batch_.apply({now, one}));
+  for (const CommandInput& one : commands) {
+    TRY(batch_.apply({now, one}));
+    crash_point(CrashPoint::kCommandApplied);
+  }
   return {};
 }
 
 void Processor::settle(const std::vector<Settlement>& settlements) {
   for (const auto& [number, ack] : settlements) {
     outbox_.settle(tx_, number, ack, parts_.clock.elapsed());
+    crash_point(CrashPoint::kAckApplied);
   }
 }
 
@@ -449,7 +456,9 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
     caught_up_ = !event->more;
     if (event->sequence == poison_) return set_aside(*event, now);
     in_hand_.take_event(event->sequence);
-    return batch_.apply({now, *event});
+    TRY(batch_.apply({now, *event}));
+    crash_point(CrashPoint::kEventApplied);
+    return {};
   }
   const auto& unreadable = std::get<UnreadableInput>(delivery);
   caught_up_ = !unreadable.more;
@@ -492,6 +501,7 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
         in_hand_.take_instance({owner->space, owner->instance});
       }
       TRY(batch_.apply({now, timer}));
+      crash_point(CrashPoint::kTimerApplied);
     }
   }
   return {};
@@ -566,16 +576,20 @@ void Processor::act(BatchOutcome outcome) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       answer(asked->request, std::move(asked->result));
     } else if (auto* evaluate = std::get_if<Evaluate>(&effect)) {
+      crash_point(CrashPoint::kEvaluating);
       ++evaluating_;
       parts_.evaluate(
           std::move(evaluate->evaluation),
           [this, space = evaluate->space, id = evaluate->instance, step = evaluate->step,
            results = std::move(evaluate->before)](EvaluationResult result) mutable {
+            crash_point(CrashPoint::kEvaluated);
             results.push_back(std::move(result));
             const std::lock_guard guard(lock_);
             results_.push_back({space, id, step, std::move(results)});
+            crash_point(CrashPoint::kResultQueued);
             work_came_.notify_one();
           });
+      crash_point(CrashPoint::kEvaluationAsked);
     } else {
       CHECK(false, "publish and dead-letter effects are rows of the batch");
     }
@@ -592,7 +606,9 @@ void Processor::answer(uint64_t request, Result<Json> result) {
     done = std::move(found->second);
     asked_.erase(found);
   }
+  crash_point(CrashPoint::kAnswering);
   done(std::move(result));
+  crash_point(CrashPoint::kAnswered);
 }
 
 void Processor::tell_ended(NamespaceNumber space, const InstanceId& id) {

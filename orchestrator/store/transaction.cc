@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/check.h"
+#include "base/crash_point.h"
 
 namespace millrace {
 namespace {
@@ -373,9 +374,11 @@ Status Transaction::apply(Limit limit) {
                                             environment_.folder().string(), used, most));
     }
   }
+  crash_point(CrashPoint::kWritten);
   if (const int failed = mdb_txn_commit(txn.release()); failed != 0) {
     return tl::unexpected(commit_error(failed));
   }
+  crash_point(CrashPoint::kCommitted);
   return {};
 }
 
