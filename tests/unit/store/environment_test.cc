@@ -1,7 +1,5 @@
 #include "orchestrator/store/environment.h"
 
-#include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -10,35 +8,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "orchestrator/store/transaction.h"
+#include "tests/support/file_faults.h"
 #include "tests/unit/store/folder.h"
-
-namespace {
-
-std::atomic<bool> sync_fails = false;
-std::atomic<bool> disk_looks_full = false;
-
-}  // namespace
-
-// The program's own come before the C library's, for LMDB too: a disk that fails when it is told
-// to.
-extern "C" int fdatasync(int file) {
-  if (!sync_fails) return static_cast<int>(::syscall(SYS_fdatasync, file));
-  errno = EIO;
-  return -1;
-}
-
-extern "C" int statvfs(const char*, struct statvfs* disk) noexcept {
-  *disk = {};
-  disk->f_frsize = 4096;
-  disk->f_bavail = disk_looks_full ? 0 : 1'000'000;
-  return 0;
-}
 
 namespace millrace {
 namespace {
@@ -212,18 +187,20 @@ TEST(Environment, AWriteThatAFullDiskCutsShortIsStoreFullToo) {
   const auto environment = Environment::open(folder.path());
   ASSERT_TRUE(environment);
   Transaction transaction(**environment);
-  const auto commit_what_is_cut_short = [&] {
-    // LMDB writes a big value in one call. Where only its beginning has room, LMDB tells of an
-    // input/output error; what that means depends on the room that the disk has left.
-    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
+  const auto commit_a_big_one = [&] {
     transaction.put(Table::kLive, "big", std::string(1 << 20, 'x'));
     const Status failed = transaction.commit();
     return failed ? "committed" : failed.error().code;
   };
-  disk_looks_full = true;
-  EXPECT_EQ(commit_what_is_cut_short(), "store.full");
-  disk_looks_full = false;
-  EXPECT_EQ(commit_what_is_cut_short(), "store.sync");
+  // LMDB writes a big value in one call. Where only its beginning has room, LMDB tells of an
+  // input/output error; what that means depends on the room that the disk has left.
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
+    EXPECT_EQ(commit_a_big_one(), "store.sync");
+  }
+  FileFaults::arm(FileFault::kShort, 1);
+  EXPECT_EQ(commit_a_big_one(), "store.full");
+  FileFaults::disarm();
   EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
 }
 
@@ -236,9 +213,9 @@ TEST(Environment, AFailedSyncIsToldApart) {
   ASSERT_TRUE(transaction.commit());
 
   transaction.put(Table::kLive, "row", "v");
-  sync_fails = true;
+  FileFaults::arm(FileFault::kSync, 1);
   const Status failed = transaction.commit();
-  sync_fails = false;
+  FileFaults::disarm();
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, "store.sync") << failed.error().message;
   EXPECT_THAT(failed.error().message, HasSubstr(folder.path().string()));

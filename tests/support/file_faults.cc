@@ -1,0 +1,214 @@
+#include "tests/support/file_faults.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/crash_point.h"
+
+namespace millrace {
+namespace {
+
+struct FaultName {
+  FileFault fault;
+  std::string_view name;
+};
+
+constexpr std::array<FaultName, 6> kFaults{{{FileFault::kFull, "full"},
+                                            {FileFault::kShort, "short"},
+                                            {FileFault::kNone, "none"},
+                                            {FileFault::kError, "error"},
+                                            {FileFault::kSync, "sync"},
+                                            {FileFault::kRoot, "root"}}};
+
+/// What is to go wrong, and what was seen.
+struct State {
+  State() {
+    const char* const text = std::getenv("MILLRACE_FILES");
+    if (text == nullptr) return;
+    const std::string_view plan(text);
+    const size_t colon = plan.find(':');
+    const std::string_view number =
+        colon == plan.npos ? std::string_view() : plan.substr(colon + 1);
+    for (const FaultName& known : kFaults) {
+      if (known.name == plan.substr(0, colon)) fault = known.fault;
+    }
+    std::from_chars(number.data(), number.data() + number.size(), nth);
+    CHECK(fault && nth > 0, "MILLRACE_FILES={} names no fault and number", plan);
+  }
+
+  std::mutex mutex;
+  std::optional<FileFault> fault;
+  uint64_t nth = 0;
+  FileFaults::Counts seen;
+  bool struck = false;
+};
+
+State& state() {
+  static State state;
+  return state;
+}
+
+bool needs_room(FileFault fault) {
+  return fault == FileFault::kFull || fault == FileFault::kShort || fault == FileFault::kNone;
+}
+
+bool is_store_file(int fd) {
+  std::array<char, 4096> path;
+  const std::string link = fmt::format("/proc/self/fd/{}", fd);
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  return size > 0 &&
+         std::string_view(path.data(), static_cast<size_t>(size)).ends_with("/data.mdb");
+}
+
+/// LMDB writes roots through a descriptor of its own, which syncs each write.
+bool is_for_roots(int fd) { return (::fcntl(fd, F_GETFL) & O_DSYNC) != 0; }
+
+/// How many of the bytes may be written, or the error.
+struct Verdict {
+  size_t bytes = 0;
+  int error = 0;
+};
+
+Verdict on_pages(int fd, off_t at, size_t size) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  ++now.seen.writes;
+  const Verdict allowed{size, 0};
+  if (!now.fault || now.seen.writes < now.nth) return allowed;
+  if (*now.fault == FileFault::kError && now.seen.writes == now.nth) {
+    now.struck = true;
+    return {0, EIO};
+  }
+  if (!needs_room(*now.fault)) return allowed;
+  struct stat file {};
+  ::fstat(fd, &file);
+  const bool fits = at + static_cast<off_t>(size) <= file.st_size;
+  if (fits && *now.fault != FileFault::kNone) return allowed;
+  const bool is_first = !std::exchange(now.struck, true);
+  if (is_first && *now.fault == FileFault::kShort) return {size / 2, 0};
+  return {0, ENOSPC};
+}
+
+int on_root() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  ++now.seen.roots;
+  if (now.fault != FileFault::kRoot || now.seen.roots != now.nth) return 0;
+  now.struck = true;
+  return EIO;
+}
+
+int on_sync() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  ++now.seen.syncs;
+  if (now.fault != FileFault::kSync || now.seen.syncs != now.nth) return 0;
+  now.struck = true;
+  return EIO;
+}
+
+bool is_full() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.struck && now.fault && needs_room(*now.fault);
+}
+
+int failed(int error) {
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+void FileFaults::arm(FileFault fault, uint64_t nth) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.fault = fault;
+  now.nth = nth;
+  now.seen = {};
+  now.struck = false;
+}
+
+void FileFaults::disarm() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.fault.reset();
+}
+
+FileFaults::Counts FileFaults::counts() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.seen;
+}
+
+bool FileFaults::has_struck() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.struck;
+}
+
+}  // namespace millrace
+
+// The calls themselves, as libc declares them.
+
+extern "C" {
+
+ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
+  using namespace millrace;
+  const auto write = [&](size_t most) { return ::syscall(SYS_pwrite64, fd, bytes, most, at); };
+  if (!is_store_file(fd)) return write(size);
+  if (is_for_roots(fd)) {
+    if (const int error = on_root(); error != 0) return failed(error);
+    const ssize_t written = write(size);
+    crash_point(CrashPoint::kRootWritten);
+    return written;
+  }
+  const Verdict verdict = on_pages(fd, at, size);
+  return verdict.error != 0 ? failed(verdict.error) : write(verdict.bytes);
+}
+
+ssize_t writev(int fd, const iovec* parts, int count) {
+  using namespace millrace;
+  const auto write = [&](int most) { return ::syscall(SYS_writev, fd, parts, most); };
+  if (!is_store_file(fd)) return write(count);
+  size_t size = 0;
+  for (int i = 0; i < count; ++i) size += parts[i].iov_len;
+  const Verdict verdict = on_pages(fd, ::lseek(fd, 0, SEEK_CUR), size);
+  if (verdict.error != 0) return failed(verdict.error);
+  return write(verdict.bytes < size ? count / 2 : count);
+}
+
+int fdatasync(int fd) {
+  using namespace millrace;
+  const auto sync = [&] { return static_cast<int>(::syscall(SYS_fdatasync, fd)); };
+  if (!is_store_file(fd)) return sync();
+  crash_point(CrashPoint::kPagesWritten);
+  if (const int error = on_sync(); error != 0) return failed(error);
+  const int result = sync();
+  crash_point(CrashPoint::kPagesSynced);
+  return result;
+}
+
+int statvfs(const char* path, struct statvfs* disk) noexcept {
+  using Real = int (*)(const char*, struct statvfs*);
+  static const auto real = reinterpret_cast<Real>(::dlsym(RTLD_NEXT, "statvfs"));
+  const int result = real(path, disk);
+  if (millrace::is_full()) disk->f_bavail = 0;
+  return result;
+}
+
+}  // extern "C"

@@ -1,0 +1,98 @@
+// The disk that fails as a test wants is the one that LMDB writes to.
+#include "tests/support/file_faults.h"
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/environment.h"
+#include "orchestrator/store/transaction.h"
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
+class FileFaultsTest : public testing::Test {
+ protected:
+  FileFaultsTest() { open(); }
+  ~FileFaultsTest() override { FileFaults::disarm(); }
+
+  void open() {
+    tx_.reset();
+    environment_.reset();
+    auto opened = Environment::open(folder_.path());
+    EXPECT_TRUE(opened) << opened.error().message;
+    environment_ = std::move(*opened);
+    tx_.emplace(*environment_);
+  }
+
+  /// The code of the error, or `ok`.
+  std::string write(std::string_view key, size_t size = 100) {
+    tx_->put(Table::kLive, key, std::string(size, 'x'));
+    const Status done = tx_->commit();
+    return done ? "ok" : done.error().code;
+  }
+
+  std::string write_until_it_fails() {
+    for (int i = 0; i < 1000; ++i) {
+      const std::string code = write("row " + std::to_string(i), 1000);
+      if (code != "ok") return code;
+    }
+    return "ok";
+  }
+
+  bool has(std::string_view key) { return tx_->get(Table::kLive, key).has_value(); }
+
+  Folder folder_;
+  std::unique_ptr<Environment> environment_;
+  std::optional<Transaction> tx_;
+};
+
+TEST_F(FileFaultsTest, EachCommitIsSeenToWriteItsPagesToSyncThemAndToWriteItsRoot) {
+  FileFaults::arm(FileFault::kError, kNever);
+  for (uint64_t commits = 1; commits <= 3; ++commits) {
+    EXPECT_EQ(write("key"), "ok");
+    const FileFaults::Counts seen = FileFaults::counts();
+    EXPECT_GE(seen.writes, commits);
+    EXPECT_EQ(seen.syncs, commits);
+    EXPECT_EQ(seen.roots, commits);
+  }
+  EXPECT_FALSE(FileFaults::has_struck());
+}
+
+TEST_F(FileFaultsTest, WithoutRoomTheStoreIsFullAndAsItWas) {
+  for (const FileFault fault : {FileFault::kFull, FileFault::kShort, FileFault::kNone}) {
+    EXPECT_EQ(write("before"), "ok");
+    FileFaults::arm(fault, 1);
+    EXPECT_EQ(write_until_it_fails(), "store.full");
+    EXPECT_TRUE(FileFaults::has_struck());
+    EXPECT_EQ(write("large", 1'000'000), "store.full") << "it stays so";
+    EXPECT_TRUE(has("before"));
+    EXPECT_FALSE(has("large"));
+    FileFaults::disarm();
+    EXPECT_EQ(write("large", 1'000'000), "ok");
+    tx_->erase(Table::kLive, "large");
+    EXPECT_TRUE(tx_->commit());
+  }
+}
+
+TEST_F(FileFaultsTest, ABatchThatFailedToReachTheDiskIsNotKnownToBeThere) {
+  for (const FileFault fault : {FileFault::kError, FileFault::kSync, FileFault::kRoot}) {
+    EXPECT_EQ(write("before"), "ok");
+    FileFaults::arm(fault, 1);
+    EXPECT_EQ(write("lost"), "store.sync");
+    FileFaults::disarm();
+    open();
+    EXPECT_TRUE(has("before"));
+    EXPECT_EQ(write("after"), "ok");
+  }
+}
+
+}  // namespace
+}  // namespace millrace
