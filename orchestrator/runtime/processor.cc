@@ -419,6 +419,7 @@ Status Processor::apply(Work& work, TimePoint now) {
   return {};
 }
 
+Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now) {
   for (const CommandInput& one : commands) {
     TRY(batch_.apply({now, one}));
     crash_point(CrashPoint::kCommandApplied);

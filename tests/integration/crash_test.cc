@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -198,6 +199,8 @@ TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
   const size_t kills = number_from("MILLRACE_KILLS", 5);
   const size_t seed = number_from("MILLRACE_SEED", std::random_device{}());
   fmt::print("MILLRACE_SEED={} MILLRACE_KILLS={}\n", seed, kills);
+  Campaign campaign("random kills under load",
+                    "each job once, told under one id, no timeout early");
   std::mt19937_64 random(seed);
   const auto up_to = [&](size_t most) { return random() % (most + 1); };
 
@@ -218,6 +221,7 @@ TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
     load.publish(up_to(200));
     received.take();
     millrace_.launch();
+    campaign.count();
   }
   millrace_.wait_until_it_listens();
   load.publish(200);

@@ -31,14 +31,15 @@ std::string path_with_millrace() {
 std::string MillraceServer::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
 
 std::vector<std::string> MillraceServer::command() const {
-  return {millrace_program(), "serve",       "--data", (folder_.path() / "data").string(),
-          "--listen",         "127.0.0.1:0", "--nats", nats_url_};
+  return {program_,   "serve",       "--data", data().string(),
+          "--listen", "127.0.0.1:0", "--nats", nats_url_};
 }
 
-void MillraceServer::launch() {
+void MillraceServer::launch(std::map<std::string, std::string> environment) {
   CHECK(!process_, "it runs already");
+  environment.insert(environment_.begin(), environment_.end());
   process_ =
-      std::make_unique<Process>(ProcessSettings{.command = command(), .environment = environment_});
+      std::make_unique<Process>(ProcessSettings{.command = command(), .environment = environment});
 }
 
 void MillraceServer::start() {
@@ -46,11 +47,17 @@ void MillraceServer::start() {
   wait_until_it_listens();
 }
 
-void MillraceServer::wait_until_it_listens() {
+bool MillraceServer::listens() {
   constexpr std::string_view kPort = " listens on port ";
   const std::optional<std::string> line = process_->error_line(kPort);
-  CHECK(line.has_value(), "millrace does not start:\n{}", process_->errors());
+  if (!line) return false;
   port_ = static_cast<uint16_t>(std::stoi(line->substr(line->find(kPort) + kPort.size())));
+  return true;
+}
+
+void MillraceServer::wait_until_it_listens() {
+  const bool started = listens();
+  CHECK(started, "millrace does not start:\n{}", process_->errors());
 }
 
 void MillraceServer::start_ready() {
@@ -64,6 +71,16 @@ void MillraceServer::kill() {
   process_->wait();
   CHECK(process_->group_ends(), "something outlived the server");
   process_.reset();
+}
+
+ProcessEnd MillraceServer::end() {
+  const std::optional<int> code = process_->wait();
+  CHECK(code.has_value(), "it does not end:\n{}", process_->errors());
+  CHECK(process_->group_ends(), "something outlived the server");
+  process_->wait_for_streams();
+  ProcessEnd end{.code = *code, .output = process_->output(), .errors = process_->errors()};
+  process_.reset();
+  return end;
 }
 
 int MillraceServer::stop() {

@@ -3,6 +3,7 @@
 // is a failed test. Use it on the thread that runs the test.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,14 +27,22 @@ std::string path_with_millrace();
 class MillraceServer {
  public:
   /// Not running yet. `environment` is what it sees beside that of the test.
-  explicit MillraceServer(std::string nats_url, std::map<std::string, std::string> environment = {})
-      : nats_url_(std::move(nats_url)), environment_(std::move(environment)) {}
+  explicit MillraceServer(std::string nats_url, std::map<std::string, std::string> environment = {},
+                          std::string program = millrace_program())
+      : program_(std::move(program)),
+        nats_url_(std::move(nats_url)),
+        environment_(std::move(environment)) {}
+
+  /// Where its store is; may be filled before it runs.
+  std::filesystem::path data() const { return folder_.path() / "data"; }
 
   /// The command that runs it.
   std::vector<std::string> command() const;
 
-  /// Returns at once.
-  void launch();
+  /// Returns at once; `environment` is added to that of the test.
+  void launch(std::map<std::string, std::string> environment = {});
+  /// After launch(): whether HTTP is answered, on a free port; false: it has ended instead.
+  bool listens();
   /// After launch(): returns once HTTP is answered, on a free port.
   void wait_until_it_listens();
   void start();
@@ -41,6 +50,8 @@ class MillraceServer {
   void start_ready();
   /// SIGKILL; returns when nothing of it is left.
   void kill();
+  /// Waits for what ends it by itself; returns when nothing of it is left.
+  ProcessEnd end();
   /// SIGTERM; returns when nothing of it is left: the exit code.
   int stop();
 
@@ -74,6 +85,7 @@ class MillraceServer {
   ProcessEnd cli(const std::vector<std::string>& arguments, std::string input = "") const;
 
  private:
+  std::string program_;
   std::string nats_url_;
   std::map<std::string, std::string> environment_;
   TemporaryFolder folder_;

@@ -1,0 +1,458 @@
+// The process dies at each crash point (base/crash_point.h) at its first three passings, in each
+// type of state; or its disk fails at the nth sync. What comes of it after the restart must be what
+// would have come without.
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/crash_point.h"
+#include "tests/support/campaign.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+using Points = std::set<CrashPoint>;
+using Variables = std::map<std::string, std::string>;
+
+constexpr int kHits = 3;
+constexpr int kLeastCommits = 6;  ///< one for each instance
+constexpr int kKilled = 128 + SIGKILL;
+constexpr int kAborted = 128 + SIGABRT;
+
+/// Passed by every scenario, at least three times: each has events, commands and commits.
+const Points kAlways = {
+    CrashPoint::kPulled,      CrashPoint::kDecoded,      CrashPoint::kDelivered,
+    CrashPoint::kGathered,    CrashPoint::kEventApplied, CrashPoint::kCommandApplied,
+    CrashPoint::kFinished,    CrashPoint::kWritten,      CrashPoint::kPagesWritten,
+    CrashPoint::kPagesSynced, CrashPoint::kRootWritten,  CrashPoint::kCommitted,
+    CrashPoint::kAnswering,   CrashPoint::kAnswered};
+const Points kTimers = {CrashPoint::kTimerApplied};
+const Points kMessages = {CrashPoint::kSending, CrashPoint::kSent, CrashPoint::kAcknowledged,
+                          CrashPoint::kAckQueued, CrashPoint::kAckApplied};
+const Points kEvaluations = {CrashPoint::kEvaluating, CrashPoint::kEvaluationAsked,
+                             CrashPoint::kEvaluated, CrashPoint::kResultQueued,
+                             CrashPoint::kResultApplied};
+
+/// A workflow `work`, what begins and wakes its instances, and how each of them must end. Three are
+/// begun by events and three by calls with the input that such an event would give.
+struct Scenario {
+  std::string name;
+  std::string definition;
+  std::vector<std::string> begins = {"begin"};  ///< types of the events that make one start
+  std::vector<std::string> wakes;               ///< and of those that each instance then gets
+  std::vector<std::string> entered;             ///< the states, in order
+  Points also;                                  ///< what it passes beside kAlways
+  std::string status = "complete";
+  std::string error;     ///< its code
+  Duration at_least{0};  ///< between its start and its end, or its start and what it tells
+  bool tells = false;    ///< each instance generates one event `told`
+};
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+  return out << scenario.name;
+}
+
+constexpr const char* kStart = "id: work\nstart: {type: event, event: {type: begin}}\nstates:\n";
+
+const Scenario kScenarios[] = {
+    {.name = "noop",
+     .definition = std::string(kStart) + "- {id: a, type: noop}\n",
+     .entered = {"a"}},
+    {.name = "delay",
+     .definition = std::string(kStart) + "- {id: a, type: delay, duration: PT0.15S}\n",
+     .entered = {"a"},
+     .also = kTimers,
+     .at_least = Duration(150)},
+    {.name = "consumeEvent",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: consumeEvent, event: {type: go, context: {key: jq(.begin.key)}}, transition: b}
+- {id: b, type: noop}
+)",
+     .wakes = {"go"},
+     .entered = {"a", "b"}},
+    {.name = "stateTimeout",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: consumeEvent
+  timeout: PT0.15S
+  event: {type: never}
+  catch: [{error: direktiv.stateTimeout, transition: b}]
+- {id: b, type: noop}
+)",
+     .entered = {"a", "b"},
+     .also = kTimers,
+     .at_least = Duration(150)},
+    {.name = "eventAnd",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: eventAnd
+  events:
+  - {type: one, context: {key: jq(.begin.key)}}
+  - {type: two, context: {key: jq(.begin.key)}}
+  transition: b
+- {id: b, type: noop}
+)",
+     .wakes = {"one", "two"},
+     .entered = {"a", "b"}},
+    {.name = "eventXor",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: eventXor
+  events:
+  - {event: {type: one, context: {key: jq(.begin.key)}}, transition: b}
+  - {event: {type: two, context: {key: jq(.begin.key)}}, transition: c}
+- {id: b, type: noop}
+- {id: c, type: noop}
+)",
+     .wakes = {"two", "one"},
+     .entered = {"a", "c"}},
+    {.name = "generateEvent",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: generateEvent, event: {type: told, source: work, data: 'jq({key: .begin.key})'}}
+)",
+     .entered = {"a"},
+     .also = kMessages,
+     .tells = true},
+    {.name = "generateEventLater",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: generateEvent
+  delay: PT0.15S
+  event: {type: told, source: work, data: 'jq({key: .begin.key})'}
+)",
+     .entered = {"a"},
+     .also = {CrashPoint::kTimerApplied, CrashPoint::kSending, CrashPoint::kSent,
+              CrashPoint::kAcknowledged, CrashPoint::kAckQueued, CrashPoint::kAckApplied},
+     .at_least = Duration(150),
+     .tells = true},
+    {.name = "switch",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: switch
+  conditions:
+  - {condition: '.begin.key == "nobody"', transition: b}
+  - {condition: .begin.key, transition: c}
+- {id: b, type: noop}
+- {id: c, type: noop}
+)",
+     .entered = {"a", "c"}},
+    {.name = "error",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: error, error: work.failed, message: it had to}
+)",
+     .entered = {"a"},
+     .status = "failed",
+     .error = "work.failed"},
+    {.name = "eventsAndStart",
+     .definition = R"(
+id: work
+start: {type: eventsAnd, correlate: [key], events: [{type: begin}, {type: second}]}
+states:
+- {id: a, type: noop}
+)",
+     .begins = {"begin", "second"},
+     .entered = {"a"}},
+    {.name = "jqWorker",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: noop, transform: 'jq({begin: {key: (.begin.key | explode | implode)}})'}
+)",
+     .entered = {"a"},
+     .also = kEvaluations},
+};
+
+/// The program through one scenario: what its death leaves without an answer is asked again.
+class Walk {
+ public:
+  Walk(const NatsServer& nats, RawNatsClient& client, const Scenario& scenario,
+       const std::filesystem::path& prepared, const Variables& faults)
+      : scenario_(scenario), client_(client), server_(nats.url(), {}, MILLRACE_FAULTS_PROGRAM) {
+    client_.api("STREAM.DELETE.MILLRACE_EVENTS");
+    client_.api("STREAM.DELETE.MILLRACE_DLQ");
+    std::filesystem::copy(prepared, server_.data());
+    server_.launch(faults);
+    until("it is ready", [&] { return ask("GET", "/readyz").status == 200; });
+  }
+
+  /// All that begins and wakes, one after the other.
+  void drive() {
+    for (size_t i = 1; i <= 3; ++i) {
+      for (const std::string& type : scenario_.begins) publish(type, fmt::format("e{}", i));
+      until("it has begun", [&] { return instances().size() == i; });
+    }
+    for (size_t i = 1; i <= 3; ++i) call(fmt::format("c{}", i));
+    for (const std::string& type : scenario_.wakes) {
+      for (const char* const key : kKeys) publish(type, key);
+    }
+    until("all have ended", [&] {
+      const std::vector<Json> all = instances();
+      return std::all_of(all.begin(), all.end(), [](const Json& one) {
+        return one.at("status") == "complete" || one.at("status") == "failed";
+      });
+    });
+    if (scenario_.tells) until("all is told", [&] { return told().size() >= std::size(kKeys); });
+  }
+
+  /// What nobody waits for comes in batches of its own, until the process ends.
+  void publish_unmatched_until_it_ends() {
+    for (size_t i = 0; deaths_.empty(); ++i) {
+      CHECK(i < 50'000, "it does not end");
+      publish("other", std::to_string(i));
+      revive();
+    }
+  }
+
+  /// Waits for the death that was asked for, if it has not come yet.
+  void await_death() {
+    until("it ends", [&] { return !deaths_.empty(); });
+  }
+
+  /// How it ended by itself, each time that it did.
+  const std::vector<ProcessEnd>& deaths() const { return deaths_; }
+
+  void expect_right() {
+    const std::vector<Json> all = instances();
+    EXPECT_EQ(all.size(), std::size(kKeys));
+    std::map<std::string, TimePoint> started;
+    for (const Json& item : all) {
+      const std::string id = item.at("id");
+      const Json instance = body("instances/" + id);
+      const std::string key = instance.at("input").at("begin").at("key");
+      EXPECT_EQ(instance.at("status"), scenario_.status) << instance;
+      EXPECT_EQ(instance.value(Json::json_pointer("/error/code"), ""), scenario_.error);
+      EXPECT_TRUE(started.emplace(key, expect_history(id)).second) << key << " twice";
+      EXPECT_EQ(calls_.contains(key) ? call(key) : id, id) << "the answer to " << key;
+    }
+    EXPECT_EQ(calls_.size(), 3U);
+    expect_told(started);
+    EXPECT_TRUE(items("dlq").empty());
+    EXPECT_EQ(instances().size(), std::size(kKeys)) << "asking again began nothing";
+  }
+
+ private:
+  struct Told {
+    std::string id;
+    TimePoint stamped;
+  };
+
+  static constexpr const char* kKeys[] = {"e1", "e2", "e3", "c1", "c2", "c3"};
+
+  void revive() {
+    if (server_.is_running() && listens_) return;
+    if (!server_.is_running()) {
+      deaths_.push_back(server_.end());
+      server_.launch();
+    }
+    listens_ = server_.listens();
+  }
+
+  template <class Condition>
+  void until(std::string_view what, const Condition& condition) {
+    const bool came = eventually([&] {
+      revive();
+      return condition();
+    });
+    CHECK(came, "{}: not so after half a minute: {}\n{}", scenario_.name, what,
+          server_.process().errors());
+  }
+
+  HttpReply ask(std::string_view method, std::string_view path, std::string_view text = "",
+                const Headers& headers = {}) {
+    return server_.ask(method, path, text, headers);
+  }
+
+  Json body(const std::string& path) {
+    HttpReply reply;
+    until(path, [&] { return (reply = ask("GET", path)).status == 200; });
+    return reply.json();
+  }
+  std::vector<Json> items(const std::string& path) {
+    return body(path).at("items").get<std::vector<Json>>();
+  }
+  std::vector<Json> instances() { return items("instances?workflow=work"); }
+
+  void publish(const std::string& type, const std::string& key) {
+    const Json ack = client_.publish_acked(
+        "millrace.events.default." + type, "",
+        fmt::format(R"({{"specversion":"1.0","id":"{0}-{1}","source":"/campaign","type":"{0}",)"
+                    R"("key":"{1}","data":{{"key":"{1}"}}}})",
+                    type, key));
+    CHECK(ack.contains("seq"), "{}", ack.dump());
+  }
+
+  /// Starts the instance of that key, again if need be; all answers to one key must be the same.
+  std::string call(const std::string& key) {
+    HttpReply reply;
+    until("a call is answered", [&] {
+      reply = ask("POST", "workflows/work/start", dump_json({{"begin", {{"key", key}}}}),
+                  {{"Idempotency-Key", key}});
+      return reply.status != 0 && reply.status != 503;
+    });
+    const auto known = calls_.find(key);
+    if (known != calls_.end()) {
+      EXPECT_EQ(reply.status, 200) << "it was begun before";
+    } else if (deaths_.empty()) {
+      EXPECT_EQ(reply.status, 201);
+    }
+    std::string id = reply.json().at("id");
+    EXPECT_EQ(calls_.emplace(key, id).first->second, id);
+    return id;
+  }
+
+  /// One start, one end, each state once and in time; returns when it started.
+  TimePoint expect_history(const std::string& id) {
+    std::vector<std::string> entered;
+    std::vector<TimePoint> started;
+    std::vector<TimePoint> ended;
+    for (const Json& record : items("instances/" + id + "/history")) {
+      const TimePoint time = parse_rfc3339(record.at("time").get<std::string>()).value();
+      if (record.at("kind") == "entered") entered.push_back(record.at("state"));
+      if (record.at("kind") == "started") started.push_back(time);
+      if (record.at("kind") == "ended") ended.push_back(time);
+    }
+    EXPECT_EQ(entered, scenario_.entered);
+    EXPECT_EQ(started.size(), 1U);
+    EXPECT_EQ(ended.size(), 1U);
+    if (started.empty() || ended.empty()) return {};
+    EXPECT_GE(ended[0] - started[0], scenario_.tells ? Duration(0) : scenario_.at_least);
+    return started[0];
+  }
+
+  /// The events `told` in the stream, by key.
+  std::multimap<std::string, Told> told() {
+    std::multimap<std::string, Told> found;
+    const Json info = client_.api("STREAM.INFO.MILLRACE_EVENTS");
+    const uint64_t last = info.at("state").at("last_seq");
+    for (uint64_t sequence = 1; sequence <= last; ++sequence) {
+      const Json message =
+          client_.api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", sequence}}).at("message");
+      if (message.at("subject") != "millrace.events.default.told") continue;
+      const Json event = Json::parse(base64_decode(message.at("data").get<std::string>()).value());
+      found.emplace(
+          event.at("data").at("key"),
+          Told{event.at("id"), parse_rfc3339(message.at("time").get<std::string>()).value()});
+    }
+    return found;
+  }
+
+  /// Each instance told, under one id, and not before its time.
+  void expect_told(const std::map<std::string, TimePoint>& started) {
+    std::map<std::string, std::set<std::string>> ids;
+    for (const auto& [key, told] : told()) {
+      ids[key].insert(told.id);
+      ASSERT_TRUE(started.contains(key)) << key;
+      EXPECT_GE(told.stamped - started.at(key), scenario_.at_least);
+    }
+    EXPECT_EQ(ids.size(), scenario_.tells ? std::size(kKeys) : 0);
+    for (const auto& [key, all] : ids) EXPECT_EQ(all.size(), 1U) << key;
+  }
+
+  const Scenario& scenario_;
+  RawNatsClient& client_;
+  MillraceServer server_;
+  bool listens_ = false;
+  std::vector<ProcessEnd> deaths_;
+  std::map<std::string, std::string> calls_;  ///< the ids that were answered, by key
+};
+
+class Faults : public testing::Test {
+ protected:
+  /// A folder in which the workflow is stored, and nothing else.
+  void prepare(const Scenario& scenario) {
+    MillraceServer server("nats://127.0.0.1:1");  // where nobody is
+    server.start();
+    server.apply(scenario.definition);
+    EXPECT_EQ(server.stop(), 0);
+    std::filesystem::copy(server.data(), prepared());
+  }
+
+  std::filesystem::path prepared() const { return folder_.path() / "prepared"; }
+
+  NatsServer nats_;
+  std::unique_ptr<RawNatsClient> client_ = nats_.client();
+  TemporaryFolder folder_;
+};
+
+Variables crash_at(std::string_view point, int hit) {
+  return {{"MILLRACE_CRASH", fmt::format("{}:{}", point, hit)}};
+}
+
+class CrashPoints : public Faults, public testing::WithParamInterface<Scenario> {};
+
+TEST_P(CrashPoints, LoseAndRepeatNothing) {
+  const Scenario& scenario = GetParam();
+  Campaign campaign("crash points: " + scenario.name,
+                    "each instance once, answers and ids stable, no timer early");
+  prepare(scenario);
+  for (const auto& [point, name] : kCrashPoints) {
+    const bool is_passed = kAlways.contains(point) || scenario.also.contains(point);
+    for (int hit = 1; hit <= (is_passed ? kHits : 1); ++hit) {
+      campaign.run(fmt::format("{}:{}", name, hit), [&, point_name = name] {
+        Walk walk(nats_, *client_, scenario, prepared(), crash_at(point_name, hit));
+        walk.drive();
+        if (is_passed) {
+          walk.await_death();
+          EXPECT_EQ(walk.deaths().at(0).code, kKilled);
+        }
+        EXPECT_EQ(walk.deaths().size(), is_passed ? 1U : 0U);
+        walk.expect_right();
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, CrashPoints, testing::ValuesIn(kScenarios),
+                         [](const auto& one) { return one.param.name; });
+
+TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
+  const Scenario& scenario = kScenarios[0];
+  Campaign campaign("crash points: cursor alone", "the same");
+  prepare(scenario);
+  for (int hit = 1; hit <= kHits; ++hit) {
+    campaign.run(fmt::format("cursor-alone:{}", hit), [&] {
+      Walk walk(nats_, *client_, scenario, prepared(), crash_at("cursor-alone", hit));
+      walk.drive();
+      walk.publish_unmatched_until_it_ends();
+      EXPECT_EQ(walk.deaths().at(0).code, kKilled);
+      walk.expect_right();
+    });
+  }
+}
+
+/// A disk fails, and the process ends rather than go on with what it cannot know.
+class FailedDisk : public Faults, public testing::WithParamInterface<const char*> {};
+
+TEST_P(FailedDisk, EndsTheProcessAndTheRestartIsRight) {
+  Campaign campaign(fmt::format("failed disk: {}", GetParam()),
+                    "it says so and aborts; then as after a crash");
+  for (const Scenario& scenario : kScenarios) {
+    if (scenario.name != "generateEvent" && scenario.name != "eventAnd") continue;
+    prepare(scenario);
+    for (int nth = 1; nth <= kLeastCommits; ++nth) {
+      const std::string fault = fmt::format("{}:{}", GetParam(), nth);
+      campaign.run(scenario.name + " " + fault, [&] {
+        Walk walk(nats_, *client_, scenario, prepared(), {{"MILLRACE_FILES", fault}});
+        walk.drive();
+        walk.await_death();
+        ASSERT_EQ(walk.deaths().size(), 1U);
+        EXPECT_EQ(walk.deaths().at(0).code, kAborted);
+        EXPECT_THAT(walk.deaths().at(0).errors, HasSubstr("what is on disk is not known"));
+        walk.expect_right();
+      });
+    }
+    std::filesystem::remove_all(prepared());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FailedDisk, testing::Values("sync", "root", "error"),
+                         [](const auto& one) { return std::string(one.param); });
+
+}  // namespace
+}  // namespace millrace
