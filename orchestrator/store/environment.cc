@@ -206,6 +206,32 @@ Result<uint64_t> Environment::bytes_in(MDB_txn* txn) const {
   return bytes;
 }
 
+uint64_t Environment::most_bytes() const {
+  MDB_envinfo info;
+  mdb_env_info(handle_, &info);
+  return std::min(options_.soft_limit_bytes,
+                  info.me_mapsize - std::min(info.me_mapsize, options_.reserve_bytes));
+}
+
+Status Environment::keep_reserve() {
+  MDB_envinfo info;
+  MDB_stat stat;
+  mdb_env_info(handle_, &info);
+  mdb_env_stat(handle_, &stat);
+  const uint64_t end = (info.me_last_pgno + 1) * stat.ms_psize;
+  if (end + options_.reserve_bytes <= reserved_to_) return {};
+  // Twice as much, so that it is seldom done. A file system that cannot do it has no reserve.
+  int file = -1;
+  mdb_env_get_fd(handle_, &file);
+  const uint64_t bytes = 2 * options_.reserve_bytes;
+  if (::fallocate(file, 0, static_cast<off_t>(end), static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+    return tl::unexpected(error(errno, "reserving room"));
+  }
+  reserved_to_ = end + bytes;
+  return {};
+}
+
 Result<uint64_t> Environment::used_bytes() const {
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   return bytes_in(txn.get());

@@ -83,6 +83,10 @@ struct EnvironmentOptions {
   /// Address space to reserve; it is what the file can never outgrow while open. Where the system
   /// gives less (ulimit -v), a quarter is tried, and so on down to 1 GiB.
   uint64_t map_bytes = uint64_t{1} << 40;
+
+  /// Room that is kept, in the map and on the disk, for what must work when the store is full. LMDB
+  /// writes pages anew to change them, so to delete needs room before it makes any.
+  uint64_t reserve_bytes = uint64_t{4} << 20;
 };
 
 class Environment {
@@ -124,6 +128,10 @@ class Environment {
 
   Result<TxnHandle> begin(unsigned flags) const;
   Result<uint64_t> bytes_in(MDB_txn* txn) const;
+  /// What bytes_in() may come to by a batch that keeps the limits.
+  uint64_t most_bytes() const;
+  /// Makes the file reach that far beyond its last page. Error `store.full`.
+  Status keep_reserve();
 
   unsigned tree(Table table) const { return trees_[static_cast<uint8_t>(table)]; }
 
@@ -135,6 +143,7 @@ class Environment {
   EnvironmentOptions options_;
   int lock_file_ = -1;
   MDB_env* handle_ = nullptr;
+  uint64_t reserved_to_ = 0;           ///< how far the file is known to reach
   std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte
   std::atomic<bool> has_writer_ = false;
 };

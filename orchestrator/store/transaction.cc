@@ -349,6 +349,7 @@ void Transaction::drop() {
 }
 
 Status Transaction::apply(Limit limit) {
+  if (limit == Limit::kKept) TRY(environment_.keep_reserve());
   TxnHandle txn = TRY(environment_.begin(0));
   TableWriter writer;
   std::optional<Table> table;
@@ -367,7 +368,7 @@ Status Transaction::apply(Limit limit) {
   writer.close();
   if (limit == Limit::kKept) {
     const uint64_t used = TRY(environment_.bytes_in(txn.get()));
-    const uint64_t most = environment_.options().soft_limit_bytes;
+    const uint64_t most = environment_.most_bytes();
     if (used > most) {
       return fail("store.full", fmt::format("{} would hold {} bytes of the {} that it may; delete "
                                             "instances or raise the limit",

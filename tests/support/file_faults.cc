@@ -77,6 +77,11 @@ bool is_store_file(int fd) {
 /// LMDB writes roots through a descriptor of its own, which syncs each write.
 bool is_for_roots(int fd) { return (::fcntl(fd, F_GETFL) & O_DSYNC) != 0; }
 
+off_t size_of(int fd) {
+  struct stat file {};
+  return ::fstat(fd, &file) == 0 ? file.st_size : 0;
+}
+
 /// How many of the bytes may be written, or the error.
 struct Verdict {
   size_t bytes = 0;
@@ -94,13 +99,20 @@ Verdict on_pages(int fd, off_t at, size_t size) {
     return {0, EIO};
   }
   if (!needs_room(*now.fault)) return allowed;
-  struct stat file {};
-  ::fstat(fd, &file);
-  const bool fits = at + static_cast<off_t>(size) <= file.st_size;
+  const bool fits = at + static_cast<off_t>(size) <= size_of(fd);
   if (fits && *now.fault != FileFault::kNone) return allowed;
   const bool is_first = !std::exchange(now.struck, true);
   if (is_first && *now.fault == FileFault::kShort) return {size / 2, 0};
   return {0, ENOSPC};
+}
+
+int on_reserve(int fd, off_t end) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  const bool is_full = now.fault && needs_room(*now.fault) && now.seen.writes >= now.nth;
+  if (!is_full || end <= size_of(fd)) return 0;
+  now.struck = true;
+  return ENOSPC;
 }
 
 int on_root() {
@@ -201,6 +213,13 @@ int fdatasync(int fd) {
   const int result = sync();
   crash_point(CrashPoint::kPagesSynced);
   return result;
+}
+
+int fallocate(int fd, int mode, off_t at, off_t size) {
+  using namespace millrace;
+  const int error = is_store_file(fd) ? on_reserve(fd, at + size) : 0;
+  if (error != 0) return failed(error);
+  return static_cast<int>(::syscall(SYS_fallocate, fd, mode, at, size));
 }
 
 int statvfs(const char* path, struct statvfs* disk) noexcept {

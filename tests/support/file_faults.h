@@ -1,8 +1,8 @@
 // FileFaults: a disk that fails as a test wants. An executable that links this defines the file
-// calls by which LMDB writes (pwrite, writev, fdatasync) and statvfs itself, so that the dynamic
-// linker gives liblmdb these instead of libc's. They do the same, but those of a store's data file
-// are counted, pass the crash points within a commit, and fail when they are asked to: by arm(), or
-// in a process of its own by MILLRACE_FILES=fault:nth in the environment. Any thread.
+// calls by which LMDB writes (pwrite, writev, fdatasync), fallocate and statvfs itself, so that the
+// dynamic linker gives liblmdb these instead of libc's. They do the same, but those of a store's
+// data file are counted, pass the crash points within a commit, and fail when they are asked to: by
+// arm(), or in a process of its own by MILLRACE_FILES=fault:nth in the environment. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -123,7 +123,8 @@ TEST(Environment, KeepsTheSoftLimitExceptForWhatMustPass) {
 
 TEST(Environment, AFullMapIsStoreFull) {
   const Folder folder;
-  const auto environment = Environment::open(folder.path(), {.map_bytes = 1 << 20});
+  const auto environment =
+      Environment::open(folder.path(), {.map_bytes = 1 << 20, .reserve_bytes = 0});
   ASSERT_TRUE(environment);
   Transaction transaction(**environment);
   transaction.put(Table::kLive, "small", "v");
@@ -161,7 +162,7 @@ class FileSizeLimit {
 
 TEST(Environment, AFullDiskLosesTheBatchAndNothingElse) {
   const Folder folder;
-  const auto environment = Environment::open(folder.path());
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);
   Transaction transaction(**environment);
   transaction.put(Table::kLive, "before", "v");
@@ -184,7 +185,7 @@ TEST(Environment, AFullDiskLosesTheBatchAndNothingElse) {
 
 TEST(Environment, AWriteThatAFullDiskCutsShortIsStoreFullToo) {
   const Folder folder;
-  const auto environment = Environment::open(folder.path());
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);
   Transaction transaction(**environment);
   const auto commit_a_big_one = [&] {
@@ -202,6 +203,27 @@ TEST(Environment, AWriteThatAFullDiskCutsShortIsStoreFullToo) {
   EXPECT_EQ(commit_a_big_one(), "store.full");
   FileFaults::disarm();
   EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
+}
+
+TEST(Environment, KeepsRoomForWhatMustPassWhenTheDiskIsFull) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 1 << 20});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  int rows = 0;
+  const auto add = [&](Limit limit) {
+    transaction.put(Table::kLive, std::to_string(++rows), std::string(100'000, 'x'));
+    const Status done = transaction.commit(limit);
+    return done ? "committed" : done.error().code;
+  };
+  ASSERT_EQ(add(Limit::kKept), "committed");
+  const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb"));
+  std::string kept;
+  do {
+    kept = add(Limit::kKept);
+  } while (kept == "committed");
+  EXPECT_EQ(kept, "store.full");
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(add(Limit::kPassed), "committed");
 }
 
 TEST(Environment, AFailedSyncIsToldApart) {
@@ -225,7 +247,7 @@ TEST(Environment, AFailedSyncIsToldApart) {
 
 /// Fills some hundred pages of a folder's file and gives its path.
 std::filesystem::path write_many_rows(const Folder& folder) {
-  const auto environment = Environment::open(folder.path());
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   CHECK(environment);
   Transaction transaction(**environment);
   for (int i = 0; i < 20'000; ++i) {

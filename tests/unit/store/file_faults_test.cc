@@ -26,7 +26,7 @@ class FileFaultsTest : public testing::Test {
   void open() {
     tx_.reset();
     environment_.reset();
-    auto opened = Environment::open(folder_.path());
+    auto opened = Environment::open(folder_.path(), {.reserve_bytes = 0});
     EXPECT_TRUE(opened) << opened.error().message;
     environment_ = std::move(*opened);
     tx_.emplace(*environment_);
