@@ -1,4 +1,5 @@
 # One target a room: millrace_library(NAME SOURCES … DEPS …) and millrace_test(NAME SOURCES … DEPS …).
+# CAMPAIGN marks a test program of many runs, each with another fault, for `./dev faults`.
 # Includes are written from the root of the tree ("base/result.h"), so an include says which room it enters.
 
 option(MILLRACE_WERROR "Warnings are errors" ON)
@@ -32,13 +33,16 @@ function(millrace_library name)
 endfunction()
 
 function(millrace_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "CAMPAIGN" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(ARG_CAMPAIGN)
+    set(labels LABELS campaign)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE millrace_flags ${ARG_DEPS} GTest::gmock_main)
   target_precompile_headers(${name} REUSE_FROM millrace_base)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels})
 endfunction()

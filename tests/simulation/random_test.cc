@@ -15,6 +15,7 @@
 #include "cloudevents/headers.h"
 #include "orchestrator/runtime/messages.h"
 #include "tests/simulation/world.h"
+#include "tests/support/campaign.h"
 
 namespace millrace {
 namespace {
@@ -558,12 +559,14 @@ std::vector<uint64_t> seeds(uint64_t count) {
 }
 
 TEST(RandomFaults, LoseNothingAndRepeatNothing) {
+  Campaign campaign("random faults in simulation", "all events applied once, in order and in time");
   for (const uint64_t seed : seeds(10)) {
-    SCOPED_TRACE(fmt::format("MILLRACE_SEED={}", seed));
-    Simulation simulation(seed);
-    simulation.run(static_cast<int>(kSteps));
-    simulation.come_to_rest();
-    simulation.check();
+    campaign.run(fmt::format("MILLRACE_SEED={}", seed), [&] {
+      Simulation simulation(seed);
+      simulation.run(static_cast<int>(kSteps));
+      simulation.come_to_rest();
+      simulation.check();
+    });
     if (testing::Test::HasFailure()) return;
   }
 }
