@@ -1,6 +1,8 @@
 // The process dies at each crash point (base/crash_point.h) at its first three passings, in each
 // type of state; or its disk fails at the nth sync. What comes of it after the restart must be what
 // would have come without.
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <set>
