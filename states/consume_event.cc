@@ -24,6 +24,8 @@ class ConsumeEvent final : public State {
     return Leave{};
   }
 
+  std::vector<std::string> awaited_types() const override { return types_of({&pattern_, 1}); }
+
  private:
   EventPattern pattern_;
 };

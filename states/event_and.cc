@@ -44,6 +44,8 @@ class EventAnd final : public State {
     return Leave{};
   }
 
+  std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
+
  private:
   std::vector<EventPattern> patterns_;
 };

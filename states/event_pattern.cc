@@ -39,6 +39,12 @@ Predicate resolve(const EventPattern::Attribute& attribute, std::span<const Json
 
 }  // namespace
 
+std::vector<std::string> types_of(std::span<const EventPattern> patterns) {
+  std::vector<std::string> types;
+  for (const EventPattern& pattern : patterns) types.push_back(pattern.type);
+  return types;
+}
+
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns) {
   std::vector<const Program*> programs;
   for (const EventPattern& pattern : patterns) {

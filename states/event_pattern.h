@@ -24,6 +24,9 @@ struct EventPattern {
   bool capture = false;  ///< `capture: event`
 };
 
+/// Their types, in order.
+std::vector<std::string> types_of(std::span<const EventPattern> patterns);
+
 /// The filters of all patterns, in order, evaluated in one go over the visit's data. A value that
 /// is wholly one jq(…) is data and compared for equality; inside a longer string its result is
 /// quoted, so that no data can widen a pattern (SEMANTICS "Events in" 3). Raises direktiv.event.jq.

@@ -28,6 +28,8 @@ class EventXor final : public State {
     return Leave{.exit = entry};
   }
 
+  std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
+
  private:
   std::vector<EventPattern> patterns_;
 };

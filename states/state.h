@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/event.h"
 #include "model/instance.h"
@@ -49,6 +51,9 @@ class State {
 
   /// An event that `entries` (ascending, at least one) of the visit's listeners match.
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
+
+  /// The types of the events that it may listen for.
+  virtual std::vector<std::string> awaited_types() const { return {}; }
 
   /// The delay that the visit armed is over.
   virtual Outcome elapsed(Visit& visit) const;

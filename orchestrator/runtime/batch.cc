@@ -69,7 +69,7 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
                                .message = event_message(input.space, input.event)});
   }
   const Targets targets = draft_.waiting.match(input.space, input.event);
-  const bool kept = draft_.recent.wants(*space);
+  const bool kept = draft_.recent.wants(*space, input.event.type);
   const bool matched = !targets.starts.empty() || !targets.instances.empty();
   if (!matched) ++draft_.outcome.counts.events_unmatched;
   if (!matched && !kept) return {};

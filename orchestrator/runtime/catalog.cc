@@ -1,10 +1,24 @@
 #include "orchestrator/runtime/catalog.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "states/state.h"
 
 namespace millrace {
+namespace {
+
+AwaitedTypes awaited_types(const Workflow& workflow) {
+  std::set<std::string> types;
+  for (const auto& state : workflow.states) {
+    for (std::string& type : state->awaited_types()) types.insert(std::move(type));
+  }
+  return {types.begin(), types.end()};
+}
+
+}  // namespace
 
 Status Catalog::load(const View& view) {
   spaces_.clear();
@@ -61,6 +75,15 @@ Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Re
                             static_cast<uint32_t>(revision.workflow), workflow.error().message));
   }
   cached = std::move(*workflow);
+  return cached;
+}
+
+Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, Revision revision) {
+  auto& cached = awaited_[revision];
+  if (!cached) {
+    const auto workflow = TRY(definition(view, revision));
+    cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow));
+  }
   return cached;
 }
 

@@ -21,6 +21,9 @@ namespace millrace {
 /// The namespace that there always is.
 inline constexpr std::string_view kDefaultNamespace = "default";
 
+/// The types of events that the states of a workflow may wait for, each once.
+using AwaitedTypes = std::vector<std::string>;
+
 struct WorkflowEntry {
   WorkflowNumber number{};
   NamespaceNumber space{};
@@ -50,6 +53,9 @@ class Catalog {
   /// The definition of a revision. Error `store.corrupt` if it is gone or no longer loads.
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
 
+  /// The types of events that its instances may wait for. Errors as `definition`.
+  Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision);
+
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
   void remove_namespace(Transaction& tx, const std::string& name);
 
@@ -65,6 +71,7 @@ class Catalog {
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;
+  std::map<Revision, std::shared_ptr<const AwaitedTypes>> awaited_;
 };
 
 }  // namespace millrace

@@ -85,7 +85,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
     ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   draft_.waiting.update(draft_.catalog.name_of(instance.space), instance);
-  draft_.recent.update(instance);
+  draft_.recent.update(instance, TRY(draft_.catalog.awaited(draft_.tx, instance.revision)));
   return true;
 }
 

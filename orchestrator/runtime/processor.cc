@@ -130,12 +130,16 @@ Status Processor::load_caches() {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
     waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events);
   }
+  std::vector<Instance> on_their_way;
   TRY(each_living(tx_, [&](const Instance& head) {
     waiting_.update(catalog_.name_of(head.space), head);
-    recent_.update(head);
-    // It stopped between two states, or an evaluation was under way: it goes on from there.
-    if (head.phase != Phase::kWaiting) unfinished_.push_back({head.space, head.id});
+    if (head.phase != Phase::kWaiting) on_their_way.push_back(head);
   }));
+  for (const Instance& head : on_their_way) {
+    recent_.update(head, TRY(catalog_.awaited(tx_, head.revision)));
+    // It stopped between two states, or an evaluation was under way: it goes on from there.
+    unfinished_.push_back({head.space, head.id});
+  }
   TRY(each_delayed(tx_, [&](uint64_t number, const DelayedRecord& record) {
     waiting_.arm_delayed(number, record.at);
   }));
@@ -436,7 +440,8 @@ void Processor::settle(const std::vector<Settlement>& settlements) {
 
 Status Processor::apply(const Delivery& delivery, TimePoint now) {
   if (const auto* opened = std::get_if<StreamOpened>(&delivery)) {
-    if (batch_.cursor().stream_created != opened->position.stream_created) poison_ = 0;
+    const int64_t before = batch_.cursor().stream_created;
+    if (before != 0 && before != opened->position.stream_created) poison_ = 0;  // another stream
     batch_.stream_opened(opened->position);
     connected_ = true;
     caught_up_ = false;

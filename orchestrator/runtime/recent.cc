@@ -22,7 +22,7 @@ Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
 
 Status Recent::load(const View& view) {
   on_their_way_.clear();
-  spaces_.clear();
+  awaited_.clear();
   froms_.clear();
   held_.clear();
   kept_.clear();
@@ -37,24 +37,28 @@ Status Recent::load(const View& view) {
   return {};
 }
 
-void Recent::update(const Instance& instance) {
+void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
   if (const auto found = on_their_way_.find(instance.id); found != on_their_way_.end()) {
-    await_no_more(found->second.first, found->second.second);
+    const OnItsWay& one = found->second;
+    froms_.erase(froms_.find(one.from));
+    for (const std::string& type : *one.types) {
+      const auto awaited = awaited_.find(std::pair(one.space, type));
+      if (--awaited->second == 0) awaited_.erase(awaited);
+    }
     on_their_way_.erase(found);
   }
-  if (has_ended(instance.status) || instance.phase == Phase::kWaiting) return;
-  on_their_way_.emplace(instance.id, std::pair(instance.space, instance.listen_from));
-  await(instance.space, instance.listen_from);
+  if (has_ended(instance.status) || instance.phase == Phase::kWaiting || types->empty()) return;
+  froms_.insert(instance.listen_from);
+  for (const std::string& type : *types) ++awaited_[std::pair(instance.space, type)];
+  on_their_way_.emplace(instance.id,
+                        OnItsWay{instance.space, instance.listen_from, std::move(types)});
 }
 
-void Recent::await(NamespaceNumber space, uint64_t from) {
-  froms_.insert(from);
-  ++spaces_[space];
-}
-
-void Recent::await_no_more(NamespaceNumber space, uint64_t from) {
-  froms_.erase(froms_.find(from));
-  if (--spaces_[space] == 0) spaces_.erase(space);
+bool Recent::wants(NamespaceNumber space, const std::string& type) const {
+  for (const auto& [number, held] : held_) {
+    if (held.space == space) return true;
+  }
+  return !awaited_.empty() && awaited_.contains(std::pair(space, type));
 }
 
 Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
@@ -68,15 +72,14 @@ Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
   auto event = record ? decode_json_event(record->event) : fail("store.corrupt", "");
   if (!event) return fail("store.corrupt", "a kept event does not decode");
   Held held{kept->place.space, std::make_shared<const Event>(std::move(*event))};
-  await(held.space, number - 1);
+  froms_.insert(number - 1);
   held_.emplace(number, held);
   return held;
 }
 
 void Recent::let_go(uint64_t number) {
-  const auto held = held_.find(number);
-  await_no_more(held->second.space, number - 1);
-  held_.erase(held);
+  held_.erase(number);
+  froms_.erase(froms_.find(number - 1));
 }
 
 void Recent::keep(Transaction& tx, NamespaceNumber space, const Event& event,

@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -20,6 +22,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/runtime/catalog.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -36,14 +39,15 @@ class Recent {
   /// Reads what is kept; the instances are to be shown by update().
   Status load(const View& view);
 
-  /// Notes whether the instance is on its way.
-  void update(const Instance& instance);
+  /// Notes whether the instance is on its way, and to which types of events it may be.
+  void update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types);
 
   /// The number of the newest event that was ever kept: where who is moved now listens from.
   uint64_t last() const { return last_; }
 
-  /// Whether events of that namespace must be kept: somebody there is on its way.
-  bool wants(NamespaceNumber space) const { return spaces_.contains(space); }
+  /// Whether events of that type must be kept: somebody who may come to wait for them is on its
+  /// way, or an event before them is held.
+  bool wants(NamespaceNumber space, const std::string& type) const;
 
   /// Whether that event is kept: it may have an effect yet, so another sending of it is a
   /// duplicate.
@@ -69,23 +73,24 @@ class Recent {
   void trim(Transaction& tx);
 
  private:
-  void await(NamespaceNumber space, uint64_t from);
-  void await_no_more(NamespaceNumber space, uint64_t from);
-
+  struct OnItsWay {
+    NamespaceNumber space{};
+    uint64_t from = 0;  ///< where it listens from
+    std::shared_ptr<const AwaitedTypes> types;
+  };
   struct Kept {
     RecentPlace place;
     Fingerprint known_as;
   };
 
   uint64_t last_ = 0;
-  /// Where those who are on their way listen from, by instance.
-  boost::unordered_flat_map<InstanceId, std::pair<NamespaceNumber, uint64_t>, std::hash<InstanceId>>
-      on_their_way_;
-  std::map<NamespaceNumber, size_t> spaces_;  ///< how many of them a namespace has
-  std::multiset<uint64_t> froms_;             ///< of all of them
-  std::map<uint64_t, Held> held_;             ///< by number
-  std::deque<Kept> kept_;                     ///< by number
-  std::set<Fingerprint> known_;               ///< of all that is kept
+  boost::unordered_flat_map<InstanceId, OnItsWay, std::hash<InstanceId>> on_their_way_;
+  /// How many of them may come to wait for a type.
+  std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
+  std::multiset<uint64_t> froms_;  ///< of all of them, and of what is held
+  std::map<uint64_t, Held> held_;  ///< by number
+  std::deque<Kept> kept_;          ///< by number
+  std::set<Fingerprint> known_;    ///< of all that is kept
 };
 
 }  // namespace millrace

@@ -216,7 +216,7 @@ TEST_F(OnTheWay, TakesEachEventOnceHoweverOftenItIsSent) {
   EXPECT_EQ(world.instances().at(1)["state"], "wait");
 }
 
-TEST_F(OnTheWay, DoesNotKeepWhatComesWhenNobodyIs) {
+TEST_F(OnTheWay, DoesNotKeepWhatComesWhenNobodyIsOrWhatNobodyMayWaitFor) {
   world.publish("begin", "1", 1);
   world.settle();
   world.evaluator.answer();
@@ -227,6 +227,7 @@ TEST_F(OnTheWay, DoesNotKeepWhatComesWhenNobodyIs) {
   EXPECT_EQ(kept(), 0U);
   world.publish("a", "3", 3);
   world.publish("other", "4", 4);
+  world.publish("b", "6", 6);
   world.must(CreateNamespace{.name = "elsewhere"});
   world.publish(Event{.id = "5", .source = "/test", .type = "b"}, "elsewhere");
   world.settle();
