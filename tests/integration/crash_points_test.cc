@@ -440,6 +440,40 @@ TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
   }
 }
 
+TEST_F(Faults, AnEventThatTheProcessDiesOfIsSetAside) {
+  prepare({.name = "poison", .definition = R"(
+id: work
+start: {type: event, event: {type: begin}}
+states: [{id: done, type: noop}]
+)"});
+  const auto publish = [&](std::string_view id) {
+    const Json ack = client_->publish_acked(
+        "millrace.events.default.begin", "",
+        fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/t","type":"begin"}})", id));
+    CHECK(ack.contains("seq"), "{}", ack.dump());
+  };
+  MillraceServer server(nats_.url(), {}, MILLRACE_FAULTS_PROGRAM);
+  std::filesystem::copy(prepared(), server.data());
+  server.start();
+  ASSERT_TRUE(eventually([&] { return server.ask("GET", "/readyz").status == 200; }));
+  EXPECT_EQ(server.stop(), 0);
+  publish("poison");
+  publish("good");
+  // Its batch, then twice the event alone.
+  for (int death = 0; death < 3; ++death) {
+    server.launch(crash_at("event-applied", 1));
+    EXPECT_EQ(server.end().code, kKilled);
+  }
+  server.start();
+  const auto items = [&](const std::string& path) {
+    const HttpReply reply = server.ask("GET", path);
+    return reply.status == 200 ? reply.json().at("items") : Json::array();
+  };
+  EXPECT_TRUE(eventually([&] { return items("instances").size() == 1; }));
+  ASSERT_TRUE(eventually([&] { return items("dlq").size() == 1; }));
+  EXPECT_EQ(items("dlq")[0].at("reason"), "millrace.poison");
+}
+
 /// A disk fails, and the process ends rather than go on with what it cannot know.
 class FailedDisk : public Faults, public testing::WithParamInterface<const char*> {};
 
