@@ -95,6 +95,20 @@ states:
     timeout: P30D
 )";
 
+/// All of them wait for the same event.
+constexpr const char* kCrowd = R"(
+id: crowd
+start:
+  type: event
+  event:
+    type: crowd.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: crowd.go
+)";
+
 std::string with_key(std::string_view type, std::string_view id, std::string_view key) {
   return fmt::format(
       R"({{"specversion":"1.0","id":"{}","source":"bench","type":"{}","key":"{}",)"
@@ -287,6 +301,42 @@ void workers() {
   ask(64, 200'000);
 }
 
+/// One event that wakes 100 000 instances, and what others feel of it.
+void crowd() {
+  constexpr size_t kCount = 100'000;
+  Site site;
+  MillraceProcess process(site.folder / "data", site.broker->url());
+  process.start();
+  process.apply(kLifecycle, "life");
+  process.apply(kCrowd, "crowd");
+  Client client(site.broker->url());
+  for (size_t i = 0; i < kCount; ++i) {
+    client.publish(kSubject, with_key("crowd.start", fmt::format("c{}", i), "k"));
+    if (i % 1000 == 0) client.flush();
+  }
+  client.flush();
+  process.wait_for("millrace_instances_started_total", kCount);
+  const Lifecycles alone = run_lifecycles(site, "life", "alone", 1, 1'000);
+  row("lifecycle, 1 in flight, beside 100 000 waiting", alone.rate(), alone.percentiles());
+
+  const double woken = process.metric("millrace_instances_woken_total");
+  const Stopwatch watch;
+  client.publish(kSubject, with_key("crowd.go", "go", "k"));
+  client.flush();
+  std::vector<double> took;
+  int runs = 0;
+  do {
+    const auto some = run_lifecycles(site, "life", fmt::format("beside{}", runs++), 1, 20).each;
+    took.insert(took.end(), some.begin(), some.end());
+  } while (process.metric("millrace_fan_out_pending") > 0);
+  process.wait_for("millrace_instances_woken_total", woken + kCount + took.size());
+  row("one event wakes 100 000 instances", fmt::format("{:.1f} s", watch.seconds()),
+      fmt::format("{:.0f} instances/s", kCount / watch.seconds()));
+  row("lifecycle, 1 in flight, meanwhile", fmt::format("{} of them", took.size()),
+      fmt::format("p50 {:.2f} ms, p99 {:.2f} ms, longest {:.2f} ms", percentile(took, 0.5),
+                  percentile(took, 0.99), percentile(took, 1)));
+}
+
 void waiting() {
   constexpr size_t kCount = 100'000;
   Site site;
@@ -326,11 +376,9 @@ struct Benchmark {
   const char* name;
   void (*run)();
 };
-constexpr Benchmark kBenchmarks[] = {{"unmatched", unmatched},
-                                     {"lifecycles", lifecycles},
-                                     {"waiting", waiting},
-                                     {"workers", workers},
-                                     {"isolation", isolation}};
+constexpr Benchmark kBenchmarks[] = {{"unmatched", unmatched}, {"lifecycles", lifecycles},
+                                     {"waiting", waiting},     {"workers", workers},
+                                     {"isolation", isolation}, {"crowd", crowd}};
 
 }  // namespace
 }  // namespace millrace

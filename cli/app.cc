@@ -1,7 +1,10 @@
 // The only file that includes CLI11.
 #include "cli/app.h"
 
+#include <algorithm>
+#include <charconv>
 #include <functional>
+#include <limits>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -87,6 +90,33 @@ class App {
     return otherwise;
   }
 
+  Fallible<Duration> duration(const std::string& flag, const std::string& name,
+                              std::initializer_list<const char*> variables,
+                              const std::string& otherwise) const {
+    const std::string text = setting(flag, variables, otherwise);
+    const Result<Span> span = Span::parse(text);
+    if (span && !span->is_zero() && span->months == 0) return span->fixed;
+    return wrong_usage("--" + name + ": \"" + text + "\" is no such duration");
+  }
+
+  /// A whole number of one or more, or of KiB, MiB, GiB or TiB.
+  Fallible<uint64_t> number(const std::string& flag, const std::string& name,
+                            std::initializer_list<const char*> variables,
+                            const std::string& otherwise) const {
+    const std::string text = setting(flag, variables, otherwise);
+    uint64_t number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+    constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    const auto* const known = std::find(std::begin(kUnits), std::end(kUnits), unit);
+    const auto shift = static_cast<unsigned>(10 * (known - std::begin(kUnits)));
+    if (failed == std::errc() && number > 0 && known != std::end(kUnits) &&
+        number <= std::numeric_limits<uint64_t>::max() >> shift) {
+      return number << shift;
+    }
+    return wrong_usage("--" + name + ": \"" + text + "\" is no such number; write one like 10GiB");
+  }
+
   int end(const Ended& ended) {
     if (ended) return static_cast<int>(*ended);
     const Failure& failure = ended.error();
@@ -100,32 +130,34 @@ class App {
 
   void add_server() {
     if (hooks_.serve != nullptr) {
-      CLI::App& serve =
-          verb(app_, "serve", "Runs the server on a NATS server that there is",
-               "millrace serve --data /var/lib/millrace --nats nats://127.0.0.1:4222",
-               [this]() -> Ended {
-                 const ServeOptions defaults;
-                 serve_.data = setting(serve_.data, {"MILLRACE_DATA"}, "");
-                 serve_.listen = setting(serve_.listen, {"MILLRACE_LISTEN"}, defaults.listen);
-                 serve_.nats = setting(serve_.nats, {"MILLRACE_NATS", "NATS_URL"}, defaults.nats);
-                 serve_.user = setting("", {"NATS_USER"}, "");
-                 serve_.password = setting("", {"NATS_PASSWORD"}, "");
-                 serve_.creds = setting("", {"NATS_CREDS"}, "");
-                 serve_.nkey = setting("", {"NATS_NKEY"}, "");
-                 serve_.ca = setting("", {"NATS_CA"}, "");
-                 serve_.cert = setting("", {"NATS_CERT"}, "");
-                 serve_.key = setting("", {"NATS_KEY"}, "");
-                 if (serve_.data.empty()) {
-                   return wrong_usage("--data (or MILLRACE_DATA) is needed");
-                 }
-                 const std::string bound = setting(task_timeout_, {"MILLRACE_TASK_TIMEOUT"}, "10s");
-                 const Result<Span> span = Span::parse(bound);
-                 if (!span || span->is_zero() || span->months > 0) {
-                   return wrong_usage("--task-timeout: \"" + bound + "\" is no such duration");
-                 }
-                 serve_.task_timeout = span->fixed;
-                 return static_cast<ExitCode>(hooks_.serve(serve_));
-               });
+      CLI::App& serve = verb(
+          app_, "serve", "Runs the server on a NATS server that there is",
+          "millrace serve --data /var/lib/millrace --nats nats://127.0.0.1:4222",
+          [this]() -> Ended {
+            const ServeOptions defaults;
+            serve_.data = setting(serve_.data, {"MILLRACE_DATA"}, "");
+            serve_.listen = setting(serve_.listen, {"MILLRACE_LISTEN"}, defaults.listen);
+            serve_.nats = setting(serve_.nats, {"MILLRACE_NATS", "NATS_URL"}, defaults.nats);
+            serve_.user = setting("", {"NATS_USER"}, "");
+            serve_.password = setting("", {"NATS_PASSWORD"}, "");
+            serve_.creds = setting("", {"NATS_CREDS"}, "");
+            serve_.nkey = setting("", {"NATS_NKEY"}, "");
+            serve_.ca = setting("", {"NATS_CA"}, "");
+            serve_.cert = setting("", {"NATS_CERT"}, "");
+            serve_.key = setting("", {"NATS_KEY"}, "");
+            if (serve_.data.empty()) {
+              return wrong_usage("--data (or MILLRACE_DATA) is needed");
+            }
+            serve_.task_timeout = TRY(
+                duration(bounds_.task_timeout, "task-timeout", {"MILLRACE_TASK_TIMEOUT"}, "10s"));
+            serve_.dedupe_window = TRY(duration(bounds_.dedupe_window, "dedupe-window",
+                                                {"MILLRACE_DEDUPE_WINDOW"}, "10m"));
+            serve_.dedupe_events = TRY(number(bounds_.dedupe_events, "dedupe-events",
+                                              {"MILLRACE_DEDUPE_EVENTS"}, "4000000"));
+            serve_.store_limit =
+                TRY(number(bounds_.store_limit, "store-limit", {"MILLRACE_STORE_LIMIT"}, "1TiB"));
+            return static_cast<ExitCode>(hooks_.serve(serve_));
+          });
       serve_ = {.data = "", .listen = "", .nats = ""};
       serve.add_option("--data", serve_.data, "Folder of the data (MILLRACE_DATA)")
           ->type_name("DIR");
@@ -141,9 +173,22 @@ class App {
               "read too")
           ->type_name("URL");
       serve
-          .add_option("--task-timeout", task_timeout_,
+          .add_option("--task-timeout", bounds_.task_timeout,
                       "Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; 10s)")
           ->type_name("DURATION");
+      serve
+          .add_option("--dedupe-window", bounds_.dedupe_window,
+                      "How long an event is known again (MILLRACE_DEDUPE_WINDOW; 10m)")
+          ->type_name("DURATION");
+      serve
+          .add_option("--dedupe-events", bounds_.dedupe_events,
+                      "How many events are, at most (MILLRACE_DEDUPE_EVENTS; 4000000)")
+          ->type_name("NUMBER");
+      serve
+          .add_option("--store-limit", bounds_.store_limit,
+                      "How much the store may hold before new work is refused "
+                      "(MILLRACE_STORE_LIMIT; 1TiB)")
+          ->type_name("BYTES|MiB|GiB|TiB");
     }
     if (hooks_.dev != nullptr) {
       CLI::App& dev =
@@ -324,7 +369,13 @@ class App {
   bool cancel_ = false;
   std::vector<std::string> files_;
   ServeOptions serve_;
-  std::string task_timeout_;
+  /// As given, for duration() and number().
+  struct {
+    std::string task_timeout;
+    std::string dedupe_window;
+    std::string dedupe_events;
+    std::string store_limit;
+  } bounds_;
   DevOptions dev_;
   ApplyOptions apply_;
   InstanceListOptions list_;

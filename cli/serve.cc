@@ -55,7 +55,10 @@ int run_serve(const ServeOptions& options) {
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
                                .nats = connection_settings(options),
-                               .task_timeout = options.task_timeout},
+                               .task_timeout = options.task_timeout,
+                               .dedupe_window = options.dedupe_window,
+                               .dedupe_events = options.dedupe_events,
+                               .store_limit = options.store_limit},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,

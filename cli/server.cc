@@ -11,6 +11,7 @@
 #include "expressions/workers/pool.h"
 #include "gateway/server.h"
 #include "model/document.h"
+#include "model/hops.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/runtime/local_service.h"
 #include "orchestrator/runtime/processor.h"
@@ -63,7 +64,14 @@ Json describe(const ServerSettings& settings) {
            {{"eventBytes", kMaxEventBytes},
             {"batchEvents", kMaxBatchEvents},
             {"definitionBytes", kMaxDocumentSize},
-            {"jsonDepth", kMaxJsonDepth}}}};
+            {"jsonDepth", kMaxJsonDepth},
+            {"storeBytes", settings.store_limit},
+            {"outboxBytes", Marks().outbox_bytes},
+            {"dedupeSeconds", settings.dedupe_window.count() / 1000},
+            {"dedupeEvents", settings.dedupe_events},
+            {"taskMilliseconds", settings.task_timeout.count()},
+            {"transitions", EngineLimits().transitions_per_instance},
+            {"hops", kMaxHops}}}};
 }
 
 /// For a program that does nothing else.
@@ -89,15 +97,16 @@ class Server::Parts {
                                                         [this] { events_->doubt_streams(); })),
         pool_(std::move(pool)),
         queries_(load_stored),
-        processor_({.environment = *environment_,
-                    .clock = clock_,
-                    .publisher = *publisher_,
-                    .evaluate = evaluator(),
-                    .loader = load_stored,
-                    .make_id = InstanceIds(),
-                    .queries = queries_,
-                    .metrics = metrics_},
-                   {}),
+        processor_(
+            {.environment = *environment_,
+             .clock = clock_,
+             .publisher = *publisher_,
+             .evaluate = evaluator(),
+             .loader = load_stored,
+             .make_id = InstanceIds(),
+             .queries = queries_,
+             .metrics = metrics_},
+            {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
         service_(
             {.environment = *environment_,
              .processor = processor_,
@@ -165,7 +174,8 @@ class Server::Parts {
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
-  auto environment = TRY(Environment::open(settings.data));
+  auto environment =
+      TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
   auto connection = TRY(Connection::open(settings.nats));
   auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),

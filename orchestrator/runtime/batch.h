@@ -19,7 +19,7 @@ namespace millrace {
 /// How much may be done in one batch, so that none holds up what comes after it (ARCHITECTURE,
 /// decision 9).
 struct BatchLimits {
-  size_t woken = 500;        ///< by one event; more than that, and it is worked off batch by batch
+  size_t woken = 1'000;      ///< by one event; more than that, and it is worked off batch by batch
   size_t woken_later = 250;  ///< of those
 };
 

@@ -479,6 +479,18 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(run({"serve", "--task-timeout", "PT1.5S"}).code, 0);
   EXPECT_EQ(g_served.task_timeout, Duration(1'500));
   EXPECT_EQ(run({"serve", "--task-timeout", "0s"}).code, 2);
+  EXPECT_EQ(run({"serve", "--dedupe-window", "1h", "--dedupe-events", "5"}).code, 0);
+  EXPECT_EQ(g_served.dedupe_window, std::chrono::hours(1));
+  EXPECT_EQ(g_served.dedupe_events, 5U);
+  EXPECT_EQ(g_served.store_limit, uint64_t{1} << 40);
+  env_["MILLRACE_STORE_LIMIT"] = "10GiB";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(g_served.store_limit, uint64_t{10} << 30);
+  for (const char* bad : {"0", "-1", "GiB", "10GB", "1.5GiB", "99999999999TiB", "10 GiB"}) {
+    const auto result = run({"serve", "--store-limit", bad});
+    EXPECT_EQ(result.code, 2) << bad;
+    EXPECT_NE(result.err.find("--store-limit"), std::string::npos) << bad << result.err;
+  }
 
   EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
   EXPECT_EQ(g_developed.folder, "examples/");
