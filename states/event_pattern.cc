@@ -16,25 +16,29 @@ std::string canonical(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
-/// The predicate of one attribute; takes its programs' results off the front of `results`.
-Predicate resolve(const EventPattern::Attribute& attribute, std::span<const Json>& results) {
+/// The predicate of one attribute; takes its programs' results off the front of `results`. Error:
+/// there is nothing to compare with.
+Result<Predicate> resolve(const EventPattern::Attribute& attribute,
+                          std::span<const Json>& results) {
   const Template& value = attribute.value;
   const auto mine = results.first(value.programs().size());
   results = results.subspan(mine.size());
   if (value.whole() != nullptr) {
-    return {attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
+    // An attribute is never null: who compares with one has misspelt a key.
+    if (mine[0].is_null()) return fail(kEventJq, "the jq program yields null");
+    return Predicate{attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
   }
   if (value.is_constant()) {
     const Json constant = value.assemble({});
-    return {attribute.name,
-            constant.is_string() ? Predicate::Kind::kPattern : Predicate::Kind::kEquals,
-            canonical(constant)};
+    return Predicate{attribute.name,
+                     constant.is_string() ? Predicate::Kind::kPattern : Predicate::Kind::kEquals,
+                     canonical(constant)};
   }
   std::string pattern;
   for (const Template::Part& part : value.parts()) {
     pattern += part.program ? quote_pattern(canonical(mine[*part.program])) : part.literal;
   }
-  return {attribute.name, Predicate::Kind::kPattern, std::move(pattern)};
+  return Predicate{attribute.name, Predicate::Kind::kPattern, std::move(pattern)};
 }
 
 }  // namespace
@@ -63,12 +67,17 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
   for (const EventPattern& pattern : patterns) {
     EventFilter& filter = filters.emplace_back(EventFilter{.type = pattern.type});
     for (const EventPattern::Attribute& attribute : pattern.attributes) {
-      const Predicate& predicate = filter.predicates.emplace_back(resolve(attribute, rest));
-      if (predicate.kind != Predicate::Kind::kPattern) continue;
+      const auto raise = [&](const Error& error) {
+        return tl::unexpected(Outcome(
+            Raise{{kEventJq, fmt::format("context.{}: {}", attribute.name, error.message)}}));
+      };
+      const auto predicate = resolve(attribute, rest);
+      if (!predicate) return raise(predicate.error());
+      filter.predicates.push_back(*predicate);
+      if (predicate->kind != Predicate::Kind::kPattern) continue;
       // Found right at load, but what jq puts in may still break it ("(?<jq(.name)>x)").
-      if (const auto compiled = Pattern::compile(predicate.text); !compiled) {
-        return tl::unexpected(Outcome(Raise{
-            {kEventJq, fmt::format("context.{}: {}", attribute.name, compiled.error().message)}}));
+      if (const auto compiled = Pattern::compile(predicate->text); !compiled) {
+        return raise(compiled.error());
       }
     }
   }
