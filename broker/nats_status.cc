@@ -12,6 +12,7 @@ const char* code_of(natsStatus status) {
     case NATS_TIMEOUT:
       return "broker.timeout";
     case NATS_MAX_PAYLOAD:
+      return "broker.too_large";
     case NATS_NOT_PERMITTED:
     case NATS_CONNECTION_AUTH_FAILED:
     case NATS_INVALID_SUBJECT:

@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// `doing` says what failed: "publishing to x". Codes: `broker.unreachable`, `broker.timeout`,
-/// `broker.refused`, `broker.protocol`.
+/// `broker.too_large`, `broker.refused`, `broker.protocol`.
 Error nats_error(natsStatus status, std::string_view doing);
 
 /// Copies a message. False: nats.c could not read its headers, or may have misread them.

@@ -23,6 +23,9 @@
 namespace millrace {
 namespace {
 
+/// JetStream's code for a message above the stream's max_msg_size.
+constexpr int64_t kMessageExceedsMaximum = 10054;
+
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// How many messages are freed together: nats.c wakes a thread of its own when one is freed, which
@@ -101,9 +104,10 @@ Result<PublishAck> read_publish_ack(std::string_view json) {
     return fail("broker.protocol", "an acknowledgement is no JSON object");
   }
   if (const Json& error = field(*answer, "error"); error.is_object()) {
-    return fail("broker.refused",
+    const int64_t code = integer_field(error, "err_code");
+    return fail(code == kMessageExceedsMaximum ? std::string(kTooLarge) : "broker.refused",
                 fmt::format("the broker refused a message: {} ({})",
-                            text_field(error, "description"), integer_field(error, "err_code")));
+                            text_field(error, "description"), code));
   }
   const PublishAck ack{.sequence = count_field(*answer, "seq"),
                        .duplicate = field(*answer, "duplicate") == true};

@@ -40,8 +40,8 @@ class JetStreamPublisher : public Publisher {
   std::unique_ptr<Sender> sender_;
 };
 
-/// Reads a broker's acknowledgement. Error `broker.refused` has the broker's words,
-/// `broker.protocol`: it is none.
+/// Reads a broker's acknowledgement. Errors `broker.refused` and `broker.too_large` have the
+/// broker's words, `broker.protocol`: it is none.
 Result<PublishAck> read_publish_ack(std::string_view json);
 
 }  // namespace millrace

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/runtime/seams.h"
+
 namespace millrace {
 namespace {
 
@@ -61,7 +63,7 @@ Status check_message(const NatsMessage& message, size_t max_payload) {
   }
   const size_t size = encoded_size(message.headers) + message.data.size();
   if (size > max_payload) {
-    return fail("broker.refused",
+    return fail(std::string(kTooLarge),
                 fmt::format("a message of {} bytes to {} is larger than the broker's max_payload "
                             "of {}",
                             size, message.subject, max_payload));

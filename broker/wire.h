@@ -14,7 +14,7 @@ namespace millrace {
 /// Whether a message may be published: the subject has no empty token, blank, control character or
 /// wildcard and at most 3 KiB; header names are printable ASCII without `:`, values have no CR, LF
 /// or NUL; headers and data together are at most `max_payload` bytes. Error `broker.refused` says
-/// which part is wrong.
+/// which part is wrong, `broker.too_large` that it is the size.
 Status check_message(const NatsMessage& message, size_t max_payload);
 
 /// Whether a header may be sent as it is.

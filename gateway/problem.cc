@@ -45,6 +45,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"wait.timeout", 504},
     {"busy", 503},
     {"stopping", 503},
+    {"broker.too_large", 413},
     {"broker.", 503},
     {"store.full", 503},
 });

@@ -131,7 +131,7 @@ TEST_F(MemoryBrokerTest, RefusesWhatTheRealOneRefuses) {
   broker_.publish({"a", {{"b", "c\r\n"}}, ""}, keep);
   broker_.publish({"a", {}, std::string((1 << 20) + 1, 'x')}, keep);
   pump_all();
-  EXPECT_EQ(codes, (Words{"broker.refused", "broker.refused", "broker.refused"}));
+  EXPECT_EQ(codes, (Words{"broker.refused", "broker.refused", "broker.too_large"}));
 }
 
 TEST_F(MemoryBrokerTest, LosesAndDelaysAndReordersAsItIsTold) {

@@ -95,11 +95,16 @@ TEST_F(PublisherTest, RefusesWhatMayNotBeSent) {
       {"a b", {}, ""},
       {"millrace.events.>", {}, ""},
       {kEventSubject, {{"a", "b\r\nc: d"}}, ""},
-      {kEventSubject, {}, std::string(connection_->max_payload() + 1, 'x')},
-      {kEventSubject, {{"a", "b"}}, std::string(connection_->max_payload(), 'x')},
   };
   for (const NatsMessage& one : refused) {
     EXPECT_EQ(outcome(publish(publisher, one)), "broker.refused") << one.subject;
+  }
+  const NatsMessage too_large[] = {
+      {kEventSubject, {}, std::string(connection_->max_payload() + 1, 'x')},
+      {kEventSubject, {{"a", "b"}}, std::string(connection_->max_payload(), 'x')},
+  };
+  for (const NatsMessage& one : too_large) {
+    EXPECT_EQ(outcome(publish(publisher, one)), "broker.too_large");
   }
   EXPECT_EQ(outcome(publish(publisher, message("still there"))), "acked 1");
 }
@@ -111,6 +116,14 @@ TEST_F(PublisherTest, HandsOnTheWordsOfABrokerThatRefuses) {
   ASSERT_EQ(outcome(ack), "broker.refused");
   EXPECT_NE(ack.error().message.find("wrong last sequence"), std::string::npos)
       << ack.error().message;
+}
+
+TEST_F(PublisherTest, SaysThatAMessageIsTooLargeForItsStream) {
+  client_->api("STREAM.CREATE.SMALL",
+               {{"name", "SMALL"}, {"subjects", {"small"}}, {"max_msg_size", 100}});
+  JetStreamPublisher publisher(*connection_);
+  EXPECT_EQ(outcome(publish(publisher, {"small", {}, std::string(100, 'x')})), "acked 1");
+  EXPECT_EQ(outcome(publish(publisher, {"small", {}, std::string(101, 'x')})), "broker.too_large");
 }
 
 TEST_F(PublisherTest, CannotReachAStreamThatIsNotThere) {

@@ -116,6 +116,7 @@ TEST(Problem, HasAStatusForEveryCodeOfTheService) {
       {"busy", 503},
       {"stopping", 503},
       {"broker.unreachable", 503},
+      {"broker.too_large", 413},
       {"store.full", 503},
       {"store.corrupt", 500},
       {"event.time", 400},
