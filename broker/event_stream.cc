@@ -184,7 +184,12 @@ Status JetStreamEvents::Reader::open() {
   const StreamInfo& stream = consumer_->stream();
   position_ = consumer_->start();
   if (consumer_->loss()) settings_.on_loss(*consumer_->loss());
-  chunk_.push_back(StreamOpened{position_, stream.first_sequence, stream.last_sequence});
+  const bool lost_tail = consumer_->loss() && consumer_->loss()->kind == BrokerLoss::Kind::kTail;
+  chunk_.push_back(
+      StreamOpened{.position = position_,
+                   .first_sequence = stream.first_sequence,
+                   .last_sequence = stream.last_sequence,
+                   .intact_to = lost_tail ? position_.sequence : stream.last_sequence});
   caught_up_ = false;
   if (consumer_->started_at_the_end()) note_pending(false);
   return {};

@@ -156,7 +156,7 @@ bool MemoryBroker::move_publishes() {
   return !finished.empty();
 }
 
-void MemoryBroker::open() {
+StreamOpened MemoryBroker::open() {
   const StreamState state{created_, first_sequence(), last_sequence()};
   std::optional<TimePoint> stamped;
   if (must_ask_for_stamp(position_, state)) {
@@ -178,6 +178,11 @@ void MemoryBroker::open() {
   }
   opened_ = true;
   caught_up_ = false;
+  const bool lost_tail = point.loss && point.loss->kind == BrokerLoss::Kind::kTail;
+  return {.position = position_,
+          .first_sequence = first_sequence(),
+          .last_sequence = last_sequence(),
+          .intact_to = lost_tail ? position_.sequence : last_sequence()};
 }
 
 bool MemoryBroker::deliver(size_t most) {
@@ -186,8 +191,7 @@ bool MemoryBroker::deliver(size_t most) {
   if (std::exchange(tell_lost_, false)) deliveries.emplace_back(StreamLost{});
   if (connected_) {
     if (!opened_) {
-      open();
-      deliveries.emplace_back(StreamOpened{position_, first_sequence(), last_sequence()});
+      deliveries.emplace_back(open());
     }
     // Sequences rise but may have gaps, so the next one is looked for.
     auto next = std::upper_bound(

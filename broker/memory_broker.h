@@ -113,7 +113,7 @@ class MemoryBroker : public EventStream, public Publisher {
   PublishAck store(NatsMessage message, bool forget_id);
   bool move_publishes();
   bool deliver(size_t most);
-  void open();
+  StreamOpened open();
   uint64_t last_sequence() const { return next_sequence_ - 1; }
   uint64_t first_sequence() const;
 

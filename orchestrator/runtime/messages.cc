@@ -14,6 +14,7 @@ namespace millrace {
 namespace {
 
 constexpr const char* kMessageId = "Nats-Msg-Id";
+constexpr const char* kTruncated = "Millrace-Truncated";
 
 /// What a dead letter's own headers may take together; the rest is for the bytes as received.
 constexpr size_t kMaxDetail = 1024;
@@ -90,10 +91,28 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
 
   constexpr size_t kMostData = kMaxMessageBytes - kMaxKeptHeaders - 4 * kMaxDetail;
   if (letter.message.data.size() > kMostData) {
-    message.headers.emplace_back("Millrace-Truncated", std::to_string(letter.message.data.size()));
+    message.headers.emplace_back(kTruncated, std::to_string(letter.message.data.size()));
   }
   message.data = letter.message.data.substr(0, kMostData);
   return message;
+}
+
+NatsMessage too_large_letter(NatsMessage event, const Error& error) {
+  DeadLetter letter{.space = subject_namespace(event.subject).value_or("default"),
+                    .reason = {"millrace.event.tooLarge", error.message},
+                    .message = std::move(event)};
+  NatsMessage message = dead_letter_message(letter, 0);
+  shorten_letter(message);
+  return message;
+}
+
+bool shorten_letter(NatsMessage& letter) {
+  if (letter.data.empty()) return false;
+  if (find_header(letter.headers, kTruncated) == nullptr) {
+    letter.headers.emplace_back(kTruncated, std::to_string(letter.data.size()));
+  }
+  letter.data.resize(letter.data.size() / 4);
+  return true;
 }
 
 }  // namespace millrace

@@ -23,4 +23,11 @@ NatsMessage event_message(std::string_view space, const Event& event);
 /// the reason in full make its Nats-Msg-Id: one message may be of no use in several places.
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
 
+/// The dead letter that takes the place of an event of ours which the broker does not take, as
+/// large as it is: a head of its bytes.
+NatsMessage too_large_letter(NatsMessage event, const Error& error);
+
+/// Leaves a quarter of the bytes of a dead letter that is itself too large; false: it has none.
+bool shorten_letter(NatsMessage& letter);
+
 }  // namespace millrace

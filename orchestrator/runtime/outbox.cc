@@ -1,8 +1,13 @@
 #include "orchestrator/runtime/outbox.h"
 
+#include <algorithm>
 #include <utility>
 
+#include <spdlog/spdlog.h>
+
 #include "base/crash_point.h"
+#include "cloudevents/subject.h"
+#include "orchestrator/runtime/messages.h"
 
 namespace millrace {
 
@@ -10,29 +15,105 @@ uint64_t size_of(const OutboxRecord& record) {
   return record.message.subject.size() + record.message.data.size();
 }
 
+Outbox::Message Outbox::describe(const OutboxRecord& record) {
+  return {.instance = record.instance,
+          .bytes = size_of(record),
+          .is_event = record.message.subject.starts_with(kEventSubjectPrefix)};
+}
+
 Status Outbox::load(const View& view) {
+  TRY(forget_batch(view));
+  look_from(1);
+  has_more_ = false;
   bytes_ = 0;
-  return each_outbox(view, 0, [&](uint64_t, const OutboxRecord& record) {
-    bytes_ += size_of(record);
+  return each_outbox(view, 0, [&](uint64_t number, std::string_view record) -> Result<bool> {
+    if (passes_over(number)) return true;
+    has_more_ = true;
+    bytes_ += size_of(TRY(decode_outbox(record)));
     return true;
   });
 }
 
-void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
-                    Duration elapsed) {
-  if (ack) erase_outbox(tx, number);
+Status Outbox::forget_batch(const View& view) {
+  again_.reset();
+  return kept_.load(view);
+}
+
+Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
+                      Duration elapsed, Then then) {
+  const bool too_large = !ack && ack.error().code == kTooLarge;
+  uint64_t letter_bytes = 0;
+  if (ack) TRY(was_taken(tx, number, ack->sequence, then));
+  if (too_large) letter_bytes = TRY(bury(tx, number, ack.error()));
   const auto found = under_way_.find(number);
-  if (found == under_way_.end()) return;  // told again
-  const auto [instance, bytes] = found->second;
+  if (found == under_way_.end()) return {};  // told again
+  const Message message = found->second;
   under_way_.erase(found);
-  if (!ack) {
-    failed_.insert(number);
-    if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
-    return;
+  if (!ack && !too_large) {
+    failed(number, message.instance, elapsed);
+    return {};
   }
-  bytes_ -= bytes;
-  if (!instance) return;
-  const auto line = lines_.find(*instance);
+  bytes_ -= message.bytes;
+  if (letter_bytes > 0) {
+    bytes_ += letter_bytes;
+    due_.insert(number);
+  }
+  if (message.instance) line_moves_on(*message.instance);
+  return {};
+}
+
+Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, Then then) {
+  if (then == Then::kErase) {
+    erase_outbox(tx, number);
+    return {};
+  }
+  Message message;
+  if (const auto found = under_way_.find(number); found != under_way_.end()) {
+    message = found->second;
+  } else if (const auto record = TRY(read_outbox(tx, number))) {  // told again
+    message = describe(*record);
+  }
+  if (message.is_event) {
+    kept_.add({.number = number, .sequence = sequence, .bytes = message.bytes});
+  } else {
+    erase_outbox(tx, number);
+  }
+  return {};
+}
+
+/// What the broker will never take makes place: for a dead letter with the head of its bytes, or
+/// for one with a shorter head, or for nothing. Returns the bytes of what is to be sent instead.
+Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& error) {
+  auto record = TRY(read_outbox(tx, number));
+  if (!record) return uint64_t{0};
+  NatsMessage& message = record->message;
+  if (message.subject.starts_with(kEventSubjectPrefix)) {
+    spdlog::error("an event that is too large becomes a dead letter: {}", error.message);
+    message = too_large_letter(std::move(message), error);
+    record->instance.reset();
+  } else if (!shorten_letter(message)) {
+    spdlog::error("a dead letter is dropped, nothing of it can be sent: {}", error.message);
+    erase_outbox(tx, number);
+    return uint64_t{0};
+  }
+  write_outbox(tx, number, *record);
+  return size_of(*record);
+}
+
+/// It is sent again, unless one that was put back comes before it.
+void Outbox::failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed) {
+  if (instance) {
+    auto& behind = lines_.at(*instance);
+    behind.insert(std::lower_bound(behind.begin(), behind.end(), number), number);
+    number = behind.front();
+    behind.pop_front();
+  }
+  failed_.insert(number);
+  if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
+}
+
+void Outbox::line_moves_on(const InstanceId& instance) {
+  const auto line = lines_.find(instance);
   if (line->second.empty()) {
     lines_.erase(line);
     return;
@@ -42,7 +123,51 @@ void Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& 
   --behind_;
 }
 
+void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to) {
+  const std::vector<Kept::Message> lost = kept_.take_behind(tx, stream_created, intact_to);
+  if (lost.empty()) return;
+  spdlog::warn("{} messages that the broker had acknowledged and lost are sent again", lost.size());
+  if (!again_) again_ = Again{.from = lost.front().number};
+  for (const Kept::Message& message : lost) {
+    again_->from = std::min(again_->from, message.number);
+    again_->bytes += message.bytes;
+  }
+}
+
+/// Takes the rows from that one on anew, in their order. What is not under way goes back to them,
+/// so that nothing of an instance comes before what was put back.
+void Outbox::look_from(uint64_t number) {
+  if (!due_.empty()) number = std::min(number, *due_.begin());
+  if (!failed_.empty()) number = std::min(number, *failed_.begin());
+  for (const auto& [instance, behind] : lines_) {
+    if (!behind.empty()) number = std::min(number, behind.front());
+  }
+  next_ = std::min(next_, number);
+  has_more_ = true;
+  due_.clear();
+  failed_.clear();
+  retry_at_.reset();
+  lines_.clear();
+  behind_ = 0;
+
+  no_more_ = kept_.numbers_from(next_);
+  for (const auto& [sent, message] : under_way_) {
+    if (message.instance) lines_.try_emplace(*message.instance);
+    no_more_.push_back(sent);
+  }
+  std::sort(no_more_.begin(), no_more_.end());
+}
+
+bool Outbox::passes_over(uint64_t number) const {
+  return std::binary_search(no_more_.begin(), no_more_.end(), number);
+}
+
 Status Outbox::pump(const View& view, Duration elapsed) {
+  if (again_) {
+    look_from(again_->from);
+    bytes_ += again_->bytes;
+    again_.reset();
+  }
   if (retry_at_ && elapsed >= *retry_at_) {
     due_.merge(failed_);
     retry_at_.reset();
@@ -54,12 +179,15 @@ Status Outbox::pump(const View& view, Duration elapsed) {
   }
   if (!has_more_ || taken() >= kWindow) return {};
   has_more_ = false;
-  return each_outbox(view, next_, [&](uint64_t number, OutboxRecord record) {
+  TRY(each_outbox(view, next_, [&](uint64_t number, std::string_view record) -> Result<bool> {
     next_ = number + 1;
-    take(number, std::move(record));
+    if (passes_over(number)) return true;
+    take(number, TRY(decode_outbox(record)));
     has_more_ = taken() >= kWindow;
     return !has_more_;
-  });
+  }));
+  if (!has_more_) no_more_ = {};
+  return {};
 }
 
 void Outbox::take(uint64_t number, OutboxRecord record) {
@@ -76,7 +204,7 @@ void Outbox::take(uint64_t number, OutboxRecord record) {
 
 void Outbox::send(uint64_t number, OutboxRecord record) {
   crash_point(CrashPoint::kSending);
-  under_way_.emplace(number, Message{record.instance, size_of(record)});
+  under_way_.emplace(number, describe(record));
   publisher_.publish(
       std::move(record.message),
       [settled = settled_, number](Result<PublishAck> ack) { settled(number, std::move(ack)); });

@@ -1,8 +1,9 @@
 // Outbox: sends the messages of committed batches. Each is a row until the broker has it; one that
 // was not acknowledged is sent again under the same Nats-Msg-Id, for ever. The events of one
 // instance are sent one after the other, each when the one before it is acknowledged, so whatever
-// fails they arrive in their order; between instances there is none. Times are Clock::elapsed().
-// Engine thread only; acknowledgements come in through settle().
+// fails they arrive in their order; between instances there is none. What the broker acknowledged
+// stays as *kept* for a while, and is sent again if it turns out that the broker lost it. Times are
+// Clock::elapsed(). Engine thread only; acknowledgements come in through settle().
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/runtime/kept.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/tables.h"
 
@@ -33,15 +36,34 @@ class Outbox {
   /// Is told, on any thread, what became of a message.
   using Settled = std::function<void(uint64_t number, Result<PublishAck> ack)>;
 
-  Outbox(Publisher& publisher, Settled settled)
-      : publisher_(publisher), settled_(std::move(settled)) {}
+  Outbox(Publisher& publisher, KeptLimits kept, Settled settled)
+      : publisher_(publisher), settled_(std::move(settled)), kept_(kept) {}
 
-  /// Takes in what `settled` told: erases the row, or notes that it must be sent again. To be told
-  /// again when the batch in which it was is lost.
-  void settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed);
+  /// Whether what the broker has taken is kept, or leaves no room for that.
+  enum class Then : uint8_t { kKeep, kErase };
+
+  /// Takes in what `settled` told: keeps the row or erases it, notes that it must be sent again, or
+  /// puts a dead letter in the place of what is too large. To be told again when the batch in which
+  /// it was is lost. end_settling() follows before that batch ends.
+  Status settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed,
+                Then then);
+  void end_settling(Transaction& tx, int64_t stream_created, TimePoint now) {
+    kept_.write(tx, stream_created, now);
+  }
+
+  /// Of the event stream that was opened, what it took behind that sequence is lost: once the batch
+  /// is on disk, it is sent again. To be told again when the batch is lost.
+  void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to);
+
+  /// For batches that write something anyway: erases what has been kept for long enough.
+  void trim_kept(Transaction& tx, TimePoint now) { kept_.trim(tx, now); }
+  /// Makes room: erases the oldest of what is kept, which nothing waits for.
+  void drop_kept(Transaction& tx) { kept_.drop(tx); }
 
   /// Finds what the store holds of an earlier life.
   Status load(const View& view);
+  /// The batch in hand is lost.
+  Status forget_batch(const View& view);
 
   /// A batch with messages of so many bytes is on disk.
   void committed(uint64_t bytes) {
@@ -57,37 +79,51 @@ class Outbox {
   /// When pump() is to be called again after a failure.
   std::optional<Duration> retry_at() const { return retry_at_; }
 
-  /// Whether all that pump() found has been settled.
-  bool idle() const { return taken() == 0; }
+  /// Whether all is acknowledged.
+  bool idle() const { return taken() == 0 && !has_more_; }
   size_t in_flight() const { return under_way_.size(); }
   /// Of the messages that are not acknowledged yet.
   uint64_t bytes() const { return bytes_; }
 
  private:
-  /// Messages by number: whose they are, and how large.
   struct Message {
-    std::optional<InstanceId> instance;
+    std::optional<InstanceId> instance;  ///< whose it is
+    uint64_t bytes = 0;
+    bool is_event = false;  ///< for the event stream
+  };
+  /// What of the kept ones is to be sent again.
+  struct Again {
+    uint64_t from = 0;  ///< the first of their numbers
     uint64_t bytes = 0;
   };
-  using Messages = std::map<uint64_t, Message>;
 
+  static Message describe(const OutboxRecord& record);
   size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
+  Status was_taken(Transaction& tx, uint64_t number, uint64_t sequence, Then then);
+  Result<uint64_t> bury(Transaction& tx, uint64_t number, const Error& error);
+  void failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed);
+  void line_moves_on(const InstanceId& instance);
+  void look_from(uint64_t number);
+  bool passes_over(uint64_t number) const;
   void take(uint64_t number, OutboxRecord record);
   void send(uint64_t number, OutboxRecord record);
 
   Publisher& publisher_;
   Settled settled_;
+  Kept kept_;
+  std::optional<Again> again_;  ///< of the batch in hand
 
-  uint64_t next_ = 1;          ///< no row below it has yet to be taken
-  bool has_more_ = true;       ///< there may be rows from next_ on
-  Messages under_way_;         ///< sent and not settled
-  std::set<uint64_t> due_;     ///< to be sent by the next pump()
-  std::set<uint64_t> failed_;  ///< to be sent again at retry_at_
+  uint64_t next_ = 1;                      ///< no row below it has yet to be taken
+  bool has_more_ = false;                  ///< there may be rows from next_ on
+  std::vector<uint64_t> no_more_;          ///< rows from next_ on that need not be taken; sorted
+  std::map<uint64_t, Message> under_way_;  ///< by number: sent and not settled
+  std::set<uint64_t> due_;                 ///< to be sent by the next pump()
+  std::set<uint64_t> failed_;              ///< to be sent again at retry_at_
   std::optional<Duration> retry_at_;
-  /// For each instance of which a message is taken: those that come behind it.
+  /// For each instance of which a message is taken: those that come behind it, in order.
   std::map<InstanceId, std::deque<uint64_t>> lines_;
   size_t behind_ = 0;   ///< how many stand in lines_
-  uint64_t bytes_ = 0;  ///< of all rows
+  uint64_t bytes_ = 0;  ///< of all rows that are not kept
 };
 
 }  // namespace millrace

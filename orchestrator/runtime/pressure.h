@@ -33,6 +33,7 @@ class Pressure {
   const std::optional<Error>& measure(Duration elapsed, uint64_t outbox_bytes, size_t evaluations);
 
   bool is_on() const { return cause_.has_value(); }
+  bool store_is_full() const { return full_.has_value(); }
 
   /// When the next look may find otherwise with nothing having happened here.
   std::optional<Duration> look_again_at() const;

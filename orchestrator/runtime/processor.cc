@@ -52,7 +52,7 @@ void move_all(std::vector<T>& from, std::vector<T>& to) {
 }  // namespace
 
 bool Processor::Work::empty() const {
-  return size() == 0 && settlements.empty() && waiters.empty();
+  return size() == 0 && settlements.empty() && links.empty() && waiters.empty();
 }
 
 size_t Processor::Work::size() const {
@@ -65,7 +65,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      outbox_(parts_.publisher,
+      outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
                 const std::lock_guard guard(lock_);
                 settlements_.push_back({number, std::move(ack)});
@@ -108,7 +108,7 @@ Status Processor::learn_from_death() {
       spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
                     to_string(id), left->deaths);
       BatchOutcome outcome = TRY(commit({}, now, Limit::kPassed));
-      act(std::move(outcome));
+      act({}, std::move(outcome));
       return {};
     }
   }
@@ -190,6 +190,7 @@ void Processor::stop() {
 
 bool Processor::deliver(std::vector<Delivery> deliveries) {
   std::unique_lock guard(lock_);
+  if (!refuses_deliveries_) note_links(deliveries);
   room_came_.wait(guard, [&] {
     return refuses_deliveries_ || deliveries_.size() < options_.waiting_deliveries;
   });
@@ -198,6 +199,16 @@ bool Processor::deliver(std::vector<Delivery> deliveries) {
   std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
   if (was_idle) work_came_.notify_one();
   return true;
+}
+
+/// What the outbox has to know does not wait until there is room for it: it may be what makes room.
+void Processor::note_links(const std::vector<Delivery>& deliveries) {
+  for (const Delivery& delivery : deliveries) {
+    const auto* const opened = std::get_if<StreamOpened>(&delivery);
+    if (opened == nullptr && !std::holds_alternative<StreamLost>(delivery)) continue;
+    links_.push_back(opened != nullptr ? Link(*opened) : std::nullopt);
+    work_came_.notify_one();
+  }
 }
 
 void Processor::command(Command command, Done done) {
@@ -232,7 +243,7 @@ void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most,
 
 bool Processor::has_work() const {
   return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
-         !new_waiters_.empty() || settlements_.size() >= kManySettlements;
+         !new_waiters_.empty() || !links_.empty() || settlements_.size() >= kManySettlements;
 }
 
 bool Processor::wait_until_quiet(Duration at_most) {
@@ -291,14 +302,14 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty() || !left_.empty() || outbox_.has_due() ||
+  if (!unfinished_.empty() || !left_.empty() || (sends_ && outbox_.has_due()) ||
       (batch_.is_unfinished() && !pressure_.is_on())) {
     sooner(Duration(0));
   }
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
-  if (outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
+  if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
   for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline - elapsed);
   return next;
@@ -333,6 +344,7 @@ void Processor::gather(Work& work) {
   evaluating_ -= results_.size();
   move_all(results_, work.results);
   move_all(settlements_, work.settlements);
+  move_all(links_, work.links);
   move_all(new_waiters_, work.waiters);
 }
 
@@ -360,7 +372,7 @@ bool Processor::turn() {
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
-    act(std::move(*outcome));
+    act(work.links, std::move(*outcome));
   } else {
     lose_batch(std::move(work), outcome.error());
   }
@@ -391,14 +403,21 @@ void Processor::keep_first(Work& work) {
 Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limit) {
   TRY(std::move(applied));
   BatchOutcome outcome = TRY(batch_.finish(now));
+  if (pressure_.store_is_full()) {
+    outbox_.drop_kept(tx_);
+  } else if (!tx_.write_set().empty()) {
+    outbox_.trim_kept(tx_, now);
+  }
   crash_point(CrashPoint::kFinished);
   TRY(tx_.commit(limit));
   return outcome;
 }
 
 /// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
-/// come before them, timers, commands, results.
+/// come before them, timers, commands, results. What the broker says of our messages is no input.
 Status Processor::apply(Work& work, TimePoint now) {
+  using Then = Outbox::Then;
+  TRY(hear(work, now, pressure_.store_is_full() ? Then::kErase : Then::kKeep));
   if (!pressure_.is_on()) TRY(batch_.go_on(now));
   for (const ContinueInput& one : work.continues) {
     in_hand_.take_instance({one.space, one.instance});
@@ -419,7 +438,6 @@ Status Processor::apply(Work& work, TimePoint now) {
     TRY(batch_.apply({now, one}));
     crash_point(CrashPoint::kResultApplied);
   }
-  settle(work.settlements);
   return {};
 }
 
@@ -431,11 +449,19 @@ Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now
   return {};
 }
 
-void Processor::settle(const std::vector<Settlement>& settlements) {
-  for (const auto& [number, ack] : settlements) {
-    outbox_.settle(tx_, number, ack, parts_.clock.elapsed());
+/// What the broker says of our messages. An acknowledgement that came before the stream was opened
+/// tells what was in it then, so it counts first.
+Status Processor::hear(const Work& work, TimePoint now, Outbox::Then then) {
+  for (const auto& [number, ack] : work.settlements) {
+    TRY(outbox_.settle(tx_, number, ack, parts_.clock.elapsed(), then));
     crash_point(CrashPoint::kAckApplied);
   }
+  outbox_.end_settling(tx_, batch_.cursor().stream_created, now);
+  for (const Link& opened : work.links) {
+    if (!opened) continue;
+    outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to);
+  }
+  return {};
 }
 
 Status Processor::apply(const Delivery& delivery, TimePoint now) {
@@ -535,36 +561,43 @@ void Processor::lose_batch(Work work, const Error& error) {
 /// Makes the caches anew.
 void Processor::forget_batch() {
   tx_.drop();
-  if (const Status loaded = load_caches(); !loaded) {
+  Status loaded = outbox_.forget_batch(tx_);
+  if (loaded) loaded = load_caches();
+  if (!loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
     std::abort();
   }
 }
 
 /// What takes things away does not wait for room: it is taken out of the lost batch and written
-/// past the soft limit. What then is to be sent makes room in its turn.
+/// past the soft limit, and what is kept of messages goes. What then is to be sent makes room in
+/// its turn.
 void Processor::make_room(Work& work) {
   Work room;
   room.settlements = std::exchange(work.settlements, {});
+  room.links = std::exchange(work.links, {});
   const auto kept =
       std::stable_partition(work.commands.begin(), work.commands.end(),
                             [](const CommandInput& one) { return !makes_room(one.command); });
   std::move(kept, work.commands.end(), std::back_inserter(room.commands));
   work.commands.erase(kept, work.commands.end());
 
-  Status applied = apply(room.commands, time_);
-  settle(room.settlements);
+  Status applied = hear(room, time_, Outbox::Then::kErase);
+  outbox_.drop_kept(tx_);
+  if (applied) applied = apply(room.commands, time_);
   Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
-  if (outcome) return act(std::move(*outcome));
+  if (outcome) return act(room.links, std::move(*outcome));
   spdlog::error("nor could room be made: {}", outcome.error().message);
   forget_batch();
   move_all(room.commands, work.commands);
   move_all(room.settlements, work.settlements);
+  move_all(room.links, work.links);
 }
 
 // Out.
 
-void Processor::act(BatchOutcome outcome) {
+void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
+  if (!links.empty()) sends_ = links.back().has_value();
   parts_.metrics.count(outcome.counts);
   parts_.metrics.set({.listeners = waiting_.listeners(),
                       .timers = waiting_.timers(),
@@ -575,8 +608,9 @@ void Processor::act(BatchOutcome outcome) {
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
   if (outcome.outbox_bytes > 0) outbox_.committed(outcome.outbox_bytes);
-  if (const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed()); !pumped) {
-    spdlog::error("reading the outbox: {}", pumped.error().message);
+  if (sends_) {
+    const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
+    if (!pumped) spdlog::error("reading the outbox: {}", pumped.error().message);
   }
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {

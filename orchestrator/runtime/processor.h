@@ -40,6 +40,7 @@ struct ProcessorOptions {
   DedupeWindow dedupe;
   BatchLimits batch;
   Marks marks;
+  KeptLimits kept;
   EngineLimits engine;
 };
 
@@ -107,12 +108,16 @@ class Processor final : public DeliverySink {
     uint64_t number = 0;
     Result<PublishAck> ack;
   };
+  /// Whether the event stream was opened, or lost. For the outbox, which must hear of it however
+  /// many events come first.
+  using Link = std::optional<StreamOpened>;
   /// What one turn takes off the queues.
   struct Work {
     std::vector<Delivery> deliveries;
     std::vector<CommandInput> commands;
     std::vector<EvaluatedInput> results;
     std::vector<Settlement> settlements;
+    std::vector<Link> links;
     std::vector<ContinueInput> continues;
     std::vector<EndWaiter> waiters;
 
@@ -126,11 +131,12 @@ class Processor final : public DeliverySink {
   void run();
   void measure_pressure();
   void gather(Work& work);
-  bool has_work() const;  ///< under the lock
+  bool has_work() const;                                     ///< under the lock
+  void note_links(const std::vector<Delivery>& deliveries);  ///< likewise
   Status apply(Work& work, TimePoint now);
   Status apply(const Delivery& delivery, TimePoint now);
   Status apply(const std::vector<CommandInput>& commands, TimePoint now);
-  void settle(const std::vector<Settlement>& settlements);
+  Status hear(const Work& work, TimePoint now, Outbox::Then then);
   Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
   Status set_aside(const EventInput& poison, TimePoint now);
   bool is_behind() const;
@@ -138,7 +144,7 @@ class Processor final : public DeliverySink {
   void lose_batch(Work work, const Error& error);
   void forget_batch();
   void make_room(Work& work);
-  void act(BatchOutcome outcome);
+  void act(const std::vector<Link>& links, BatchOutcome outcome);
   void answer(uint64_t request, Result<Json> result);
   void tell_ended(NamespaceNumber space, const InstanceId& id);
   void expire_waiters();
@@ -160,6 +166,7 @@ class Processor final : public DeliverySink {
   TimePoint time_;                ///< of the last batch; never goes back
   size_t evaluating_ = 0;         ///< evaluations under way
   uint64_t careful_ = 0;          ///< so many inputs are yet to be applied one by one
+  bool sends_ = false;            ///< the stream is open: what it may have lost of ours is known
   uint64_t poison_ = 0;           ///< sequence of an event that the process has died of; 0: none
   bool caught_up_ = false;        ///< nothing in the stream may still come before now
   std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
@@ -177,6 +184,7 @@ class Processor final : public DeliverySink {
   std::vector<CommandInput> commands_;
   std::vector<EvaluatedInput> results_;
   std::vector<Settlement> settlements_;
+  std::vector<Link> links_;
   std::vector<EndWaiter> new_waiters_;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -53,6 +54,8 @@ struct StreamOpened {
   Cursor position;              ///< what follows comes behind it; it may be before the last one
   uint64_t first_sequence = 0;  ///< the oldest message that the stream still has
   uint64_t last_sequence = 0;   ///< the newest
+  /// What the stream took behind this sequence before, as far as is known, it no longer has.
+  uint64_t intact_to = std::numeric_limits<uint64_t>::max();
 };
 /// Nothing more waits in the stream: it was empty behind the cursor when the broker was asked.
 struct CaughtUp {};

@@ -39,6 +39,7 @@ enum class Table : uint8_t {
   kGroups = 'g',
   kDelayed = 't',
   kOutbox = 'o',
+  kSent = 'a',
   kDedupe = 'k',
   kRecent = 'r',
   kInbox = 'i',
@@ -55,7 +56,7 @@ struct TableName {
 };
 
 /// Every table, once. A new one is added here and above, nowhere else.
-inline constexpr std::array<TableName, 18> kTables{{
+inline constexpr std::array<TableName, 19> kTables{{
     {Table::kMeta, "meta"},
     {Table::kNamespaces, "namespaces"},
     {Table::kWorkflows, "workflows"},
@@ -66,6 +67,7 @@ inline constexpr std::array<TableName, 18> kTables{{
     {Table::kGroups, "groups"},
     {Table::kDelayed, "delayed"},
     {Table::kOutbox, "outbox"},
+    {Table::kSent, "sent"},
     {Table::kDedupe, "dedupe"},
     {Table::kRecent, "recent"},
     {Table::kInbox, "inbox"},

@@ -307,6 +307,38 @@ Result<OutboxRecord> decode_outbox(std::string_view bytes) {
   return close(reader, std::move(record), "outbox");
 }
 
+std::string encode(const SentRecord& record) {
+  Writer writer = begin();
+  writer.zigzag(record.stream_created);
+  put_time(writer, record.at);
+  writer.varint(record.messages.size());
+  SentRecord::Message before;
+  for (const SentRecord::Message& message : record.messages) {
+    writer.zigzag(static_cast<int64_t>(message.number - before.number));
+    writer.zigzag(static_cast<int64_t>(message.sequence - before.sequence));
+    writer.varint(message.bytes);
+    before = message;
+  }
+  return writer.take();
+}
+
+Result<SentRecord> decode_sent(std::string_view bytes) {
+  Reader reader = open(bytes);
+  SentRecord record;
+  record.stream_created = reader.zigzag();
+  record.at = get_time(reader);
+  const size_t count = reader.count();
+  record.messages.reserve(count);
+  SentRecord::Message message;
+  for (size_t i = 0; i < count; ++i) {
+    message.number += static_cast<uint64_t>(reader.zigzag());
+    message.sequence += static_cast<uint64_t>(reader.zigzag());
+    message.bytes = reader.varint();
+    record.messages.push_back(message);
+  }
+  return close(reader, std::move(record), "sent");
+}
+
 std::string encode(const DelayedRecord& record) {
   Writer writer = begin();
   writer.varint(static_cast<uint32_t>(record.space));

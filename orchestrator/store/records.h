@@ -69,6 +69,21 @@ struct OutboxRecord {
 std::string encode(const OutboxRecord& record);
 Result<OutboxRecord> decode_outbox(std::string_view bytes);
 
+/// Messages that the broker has acknowledged, all of which one batch took note of. They are kept in
+/// the outbox for a while.
+struct SentRecord {
+  struct Message {
+    uint64_t number = 0;    ///< in the outbox
+    uint64_t sequence = 0;  ///< in the event stream
+    uint64_t bytes = 0;     ///< how large it is, roughly
+  };
+  int64_t stream_created = 0;  ///< which event stream; as in Cursor
+  TimePoint at;
+  std::vector<Message> messages;
+};
+std::string encode(const SentRecord& record);
+Result<SentRecord> decode_sent(std::string_view bytes);
+
 /// A generated event that is to be published later.
 struct DelayedRecord {
   NamespaceNumber space{};

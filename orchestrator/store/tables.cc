@@ -417,11 +417,27 @@ Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t numbe
   return read(view, Table::kOutbox, key_of(number), decode_outbox);
 }
 
-Status each_outbox(const View& view, uint64_t from,
-                   const std::function<bool(uint64_t number, OutboxRecord record)>& see) {
+Status each_outbox(
+    const View& view, uint64_t from,
+    const std::function<Result<bool>(uint64_t number, std::string_view record)>& see) {
   return walk(view, Table::kOutbox, {}, key_of(from),
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                return see(number_of(key), TRY(decode_outbox(value)));
+                return see(number_of(key), value);
+              });
+}
+
+void write_sent(Transaction& tx, uint64_t number, const SentRecord& record) {
+  tx.put(Table::kSent, key_of(number), encode(record));
+}
+
+void erase_sent(Transaction& tx, uint64_t number) { tx.erase(Table::kSent, key_of(number)); }
+
+Status each_sent(const View& view,
+                 const std::function<void(uint64_t number, SentRecord record)>& see) {
+  return walk(view, Table::kSent, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(number_of(key), TRY(decode_sent(value)));
+                return true;
               });
 }
 

@@ -109,9 +109,18 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last)
 void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record);
 void erase_outbox(Transaction& tx, uint64_t number);
 Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number);
-/// Messages from `from` on, until `see` returns false.
-Status each_outbox(const View& view, uint64_t from,
-                   const std::function<bool(uint64_t number, OutboxRecord record)>& see);
+/// Messages from `from` on, until `see` returns false; `record` is for decode_outbox.
+Status each_outbox(
+    const View& view, uint64_t from,
+    const std::function<Result<bool>(uint64_t number, std::string_view record)>& see);
+
+// Sent: which messages of the outbox the broker has acknowledged, a row for each batch that took
+// note of some.
+
+void write_sent(Transaction& tx, uint64_t number, const SentRecord& record);
+void erase_sent(Transaction& tx, uint64_t number);
+Status each_sent(const View& view,
+                 const std::function<void(uint64_t number, SentRecord record)>& see);
 
 // Delayed events.
 

@@ -109,5 +109,31 @@ TEST_F(ProcessTest, SendsWhatItGeneratedWhileTheBrokerWasAwayOnceItIsBack) {
   }));
 }
 
+TEST(ProcessWithASmallBroker, MakesDeadLettersOfWhatIsTooLargeForItAndGoesOn) {
+  NatsServer nats("max_payload: 8KB");
+  MillraceServer millrace(nats.url());
+  millrace.start_ready();
+  millrace.apply(R"(
+id: tells
+states:
+- {id: much, type: generateEvent, event: {type: told, source: /t, data: jq(.)}, transition: little}
+- {id: little, type: generateEvent, event: {type: told, source: /t, data: jq(.n)}}
+)");
+  millrace.apply(R"(
+id: hears
+start: {type: event, event: {type: told}}
+states:
+- {id: done, type: noop}
+)");
+  millrace.start_instance("tells", {{"n", 7}, {"much", std::string(20'000, 'x')}});
+  EXPECT_EQ(millrace.only_instance_once("hears", "complete").at("input").at("told"), 7);
+  ASSERT_TRUE(eventually([&] { return millrace.items("dlq").size() == 1; }));
+  const Json letter = millrace.items("dlq").front();
+  EXPECT_EQ(letter.at("reason"), "millrace.event.tooLarge");
+  EXPECT_GT(letter.at("size"), 20'000);
+  EXPECT_EQ(letter.at("subject"), "millrace.events.default.told");
+  EXPECT_EQ(millrace.stop(), 0);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -218,6 +218,7 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
   }
   const Cursor position = sink_.all_of<StreamOpened>()[0].position;
   EXPECT_LE(position.sequence, 10u);
+  EXPECT_EQ(sink_.all_of<StreamOpened>()[0].intact_to, position.sequence);
   EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kTail, position.sequence + 1, 1000}}));
   events_.stop();
 

@@ -194,6 +194,7 @@ TEST_F(MemoryBrokerTest, LosesItsTailAndIsReadAgainFromThere) {
   EXPECT_EQ(delivered(), (Words{"opened", "a", "caught-up", "b", "caught-up", "c", "caught-up",
                                 "lost", "opened", "d", "e", "f", "caught-up"}));
   EXPECT_EQ(sink_.all_of<EventInput>()[3].sequence, 2u) << "sequences are given again";
+  EXPECT_EQ(sink_.all_of<StreamOpened>()[1].intact_to, 1u);
 }
 
 TEST_F(MemoryBrokerTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
