@@ -25,7 +25,6 @@ constexpr uint32_t kDeathsOfPoison = 2;
 /// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
-constexpr size_t kManySettlements = Outbox::kWindow / 2;
 
 /// Whether an event that the stream still holds may come before this timer: a timeout, or the end
 /// of a lifespan, is lost to an event that the broker stamped before its deadline.
@@ -35,29 +34,7 @@ bool may_be_overtaken(const TimerInput& timer) {
   return owner != nullptr && owner->kind == TimerKind::kStateTimeout;
 }
 
-/// What takes things away, and must work when the store is full.
-bool makes_room(const Command& command) {
-  return std::holds_alternative<CancelInstance>(command) ||
-         std::holds_alternative<DeleteInstance>(command) ||
-         std::holds_alternative<DeleteWorkflow>(command) ||
-         std::holds_alternative<DeleteNamespace>(command);
-}
-
-template <class T>
-void move_all(std::vector<T>& from, std::vector<T>& to) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  from.clear();
-}
-
 }  // namespace
-
-bool Processor::Work::empty() const {
-  return size() == 0 && settlements.empty() && links.empty() && waiters.empty();
-}
-
-size_t Processor::Work::size() const {
-  return deliveries.size() + commands.size() + results.size() + continues.size();
-}
 
 Processor::Processor(ProcessorParts parts, ProcessorOptions options)
     : parts_(std::move(parts)),
@@ -67,9 +44,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       dedupe_(options.dedupe),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
-                const std::lock_guard guard(lock_);
-                settlements_.push_back({number, std::move(ack)});
-                if (settlements_.size() == kManySettlements) work_came_.notify_one();
+                intake_.settled({number, std::move(ack)});
               }),
       pressure_(parts_.environment, options.marks),
       batch_({.tx = tx_,
@@ -80,7 +55,9 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .in_hand = in_hand_,
               .make_id = parts_.make_id,
               .limits = options.engine},
-             options.batch) {}
+             options.batch),
+      end_waiters_(tx_, catalog_, parts_.queries),
+      intake_(options.intake) {}
 
 Processor::~Processor() { stop(); }
 
@@ -157,99 +134,16 @@ void Processor::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void Processor::refuse_deliveries() {
-  const std::lock_guard guard(lock_);
-  refuses_deliveries_ = true;
-  room_came_.notify_all();
-}
-
 void Processor::stop() {
-  std::vector<Done> left;
-  {
-    const std::lock_guard guard(lock_);
-    if (closed_ && !thread_.joinable()) return;
-    closed_ = true;
-    refuses_deliveries_ = true;
-    work_came_.notify_all();
-    room_came_.notify_all();
-  }
+  intake_.close();
   if (thread_.joinable()) thread_.join();
-  {
-    const std::lock_guard guard(lock_);
-    for (auto& [request, done] : asked_) left.push_back(std::move(done));
-    asked_.clear();
-    for (EndWaiter& waiter : new_waiters_) left.push_back(std::move(waiter.done));
-    new_waiters_.clear();
+  for (const auto& left : {intake_.abandoned(), end_waiters_.abandoned()}) {
+    for (const Done& done : left) done(fail("stopping", "millrace is stopping; ask again"));
   }
-  for (auto& [id, waiter] : end_waiters_) left.push_back(std::move(waiter.done));
-  end_waiters_.clear();
-  for (const Done& done : left) done(fail("stopping", "millrace is stopping; ask again"));
-}
-
-// In.
-
-bool Processor::deliver(std::vector<Delivery> deliveries) {
-  std::unique_lock guard(lock_);
-  if (!refuses_deliveries_) note_links(deliveries);
-  room_came_.wait(guard, [&] {
-    return refuses_deliveries_ || deliveries_.size() < options_.waiting_deliveries;
-  });
-  if (refuses_deliveries_) return false;
-  const bool was_idle = !has_work();
-  std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
-  if (was_idle) work_came_.notify_one();
-  return true;
-}
-
-/// What the outbox has to know does not wait until there is room for it: it may be what makes room.
-void Processor::note_links(const std::vector<Delivery>& deliveries) {
-  for (const Delivery& delivery : deliveries) {
-    const auto* const opened = std::get_if<StreamOpened>(&delivery);
-    if (opened == nullptr && !std::holds_alternative<StreamLost>(delivery)) continue;
-    links_.push_back(opened != nullptr ? Link(*opened) : std::nullopt);
-    work_came_.notify_one();
-  }
-}
-
-void Processor::command(Command command, Done done) {
-  std::unique_lock guard(lock_);
-  std::optional<Error> refused;
-  if (closed_) {
-    refused = {"stopping", "millrace is stopping; ask again"};
-  } else if (asked_.size() >= options_.waiting_commands) {
-    refused = {"busy", "too much is waiting; ask again in a second"};
-  } else if (!makes_room(command)) {
-    refused = refusal_;
-  }
-  if (refused) {
-    guard.unlock();
-    return done(tl::unexpected(std::move(*refused)));
-  }
-  const uint64_t request = ++last_request_;
-  asked_.emplace(request, std::move(done));
-  commands_.push_back({request, std::move(command)});
-  work_came_.notify_one();
 }
 
 void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
-  std::unique_lock guard(lock_);
-  if (closed_) {
-    guard.unlock();
-    return done(fail("stopping", "millrace is stopping; ask again"));
-  }
-  new_waiters_.push_back({std::move(space), id, parts_.clock.elapsed() + at_most, std::move(done)});
-  work_came_.notify_one();
-}
-
-bool Processor::has_work() const {
-  return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
-         !new_waiters_.empty() || !links_.empty() || settlements_.size() >= kManySettlements;
-}
-
-bool Processor::wait_until_quiet(Duration at_most) {
-  std::unique_lock guard(lock_);
-  return quiet_came_.wait_for(
-      guard, at_most, [&] { return !working_ && at_rest_ && !has_work() && settlements_.empty(); });
+  intake_.wait_for_end({std::move(space), id, parts_.clock.elapsed() + at_most, std::move(done)});
 }
 
 Status Processor::ready() const {
@@ -259,34 +153,16 @@ Status Processor::ready() const {
   return takes_new_work();
 }
 
-Status Processor::takes_new_work() const {
-  const std::lock_guard guard(lock_);
-  if (refusal_) return tl::unexpected(*refusal_);
-  return {};
-}
-
 // The loop.
 
 void Processor::run() {
   while (true) {
-    {
-      std::unique_lock guard(lock_);
-      working_ = false;
-      at_rest_ = outbox_.idle() && next_wake() != Duration(0);
-      quiet_came_.notify_all();
-      const auto wanted = [&] { return closed_ || has_work(); };
-      auto wake = next_wake();
-      if (outbox_.in_flight() > 0) wake = std::min(wake.value_or(kSettleDelay), kSettleDelay);
-      if (retry_at_) {  // the store refused: only time helps
-        work_came_.wait_for(guard, *wake, [&] { return closed_; });
-      } else if (!wake) {
-        work_came_.wait(guard, wanted);
-      } else {
-        work_came_.wait_for(guard, std::min<Duration>(*wake, std::chrono::hours(1)), wanted);
-      }
-      if (closed_) return;
-      working_ = true;
-    }
+    auto wake = next_wake();
+    const bool at_rest = outbox_.idle() && wake != Duration(0);
+    if (outbox_.in_flight() > 0) wake = std::min(wake.value_or(kSettleDelay), kSettleDelay);
+    // While the store refuses, only time helps.
+    const bool through = retry_at_.has_value();
+    if (!intake_.sleep({.at_most = wake, .through = through, .at_rest = at_rest})) return;
     turn();
   }
 }
@@ -311,41 +187,17 @@ std::optional<Duration> Processor::next_wake() const {
   }
   if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
-  for (const auto& [id, waiter] : end_waiters_) sooner(waiter.deadline - elapsed);
+  if (const auto deadline = end_waiters_.next_deadline()) sooner(*deadline - elapsed);
   return next;
 }
 
 void Processor::measure_pressure() {
+  const bool was_on = pressure_.is_on();
   const std::optional<Error>& cause =
       pressure_.measure(parts_.clock.elapsed(), outbox_.bytes(), evaluating_);
-  const std::lock_guard guard(lock_);
-  if (cause.has_value() != refusal_.has_value()) {
-    if (cause) {
-      spdlog::warn("new work has to wait: {}", cause->message);
-    } else {
-      spdlog::info("new work is taken again");
-    }
-  }
-  refusal_ = cause;
-}
-
-void Processor::gather(Work& work) {
-  const std::lock_guard guard(lock_);
-  const bool was_full = deliveries_.size() >= options_.waiting_deliveries;
-  size_t count =
-      std::min(deliveries_.size(),
-               options_.batch_events - std::min(options_.batch_events, work.deliveries.size()));
-  if (refusal_) count = 0;
-  std::move(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count),
-            std::back_inserter(work.deliveries));
-  deliveries_.erase(deliveries_.begin(), deliveries_.begin() + static_cast<ptrdiff_t>(count));
-  if (was_full && count > 0) room_came_.notify_all();
-  move_all(commands_, work.commands);
-  evaluating_ -= results_.size();
-  move_all(results_, work.results);
-  move_all(settlements_, work.settlements);
-  move_all(links_, work.links);
-  move_all(new_waiters_, work.waiters);
+  if (cause && !was_on) spdlog::warn("new work has to wait: {}", cause->message);
+  if (!cause && was_on) spdlog::info("new work is taken again");
+  intake_.set_refusal(cause);
 }
 
 bool Processor::turn() {
@@ -357,7 +209,9 @@ bool Processor::turn() {
   measure_pressure();
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
-  gather(work);
+  const size_t results = work.results.size();
+  intake_.gather(work);
+  evaluating_ -= work.results.size() - results;
   if (work.empty() && !wakes) return false;
   time_ = now;
   if (careful_ > 0) {
@@ -377,8 +231,8 @@ bool Processor::turn() {
     lose_batch(std::move(work), outcome.error());
   }
   in_hand_.end();
-  take_waiters(std::move(waiters));
-  expire_waiters();
+  end_waiters_.add(std::move(waiters));
+  end_waiters_.expire(parts_.clock.elapsed());
   measure_pressure();
   return true;
 }
@@ -510,9 +364,7 @@ Status Processor::set_aside(const EventInput& poison, TimePoint now) {
 
 /// Whether the stream may still hold events that came before now.
 bool Processor::is_behind() const {
-  if (!caught_up_ || !left_.deliveries.empty()) return true;
-  const std::lock_guard guard(lock_);
-  return !deliveries_.empty();
+  return !caught_up_ || !left_.deliveries.empty() || intake_.has_deliveries();
 }
 
 /// Fires what is due at `time`; with `hold`, what an event may overtake is held back.
@@ -548,7 +400,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
   forget_batch();
   if (error.code == "store.full") make_room(work);
-  for (const CommandInput& one : work.commands) answer(one.request, tl::unexpected(error));
+  for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
   work.continues.clear();                   // found again by load()
   move_all(left_.commands, work.commands);  // what making room has left to do
@@ -614,7 +466,7 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   }
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
-      answer(asked->request, std::move(asked->result));
+      intake_.answer(asked->request, std::move(asked->result));
     } else if (auto* evaluate = std::get_if<Evaluate>(&effect)) {
       crash_point(CrashPoint::kEvaluating);
       ++evaluating_;
@@ -622,67 +474,15 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
           std::move(evaluate->evaluation),
           [this, space = evaluate->space, id = evaluate->instance, step = evaluate->step,
            results = std::move(evaluate->before)](EvaluationResult result) mutable {
-            crash_point(CrashPoint::kEvaluated);
             results.push_back(std::move(result));
-            const std::lock_guard guard(lock_);
-            results_.push_back({space, id, step, std::move(results)});
-            crash_point(CrashPoint::kResultQueued);
-            work_came_.notify_one();
+            intake_.evaluated({space, id, step, std::move(results)});
           });
       crash_point(CrashPoint::kEvaluationAsked);
     } else {
       CHECK(false, "publish and dead-letter effects are rows of the batch");
     }
   }
-  for (const auto& [space, id] : outcome.ended) tell_ended(space, id);
-}
-
-void Processor::answer(uint64_t request, Result<Json> result) {
-  Done done;
-  {
-    const std::lock_guard guard(lock_);
-    const auto found = asked_.find(request);
-    if (found == asked_.end()) return;
-    done = std::move(found->second);
-    asked_.erase(found);
-  }
-  crash_point(CrashPoint::kAnswering);
-  done(std::move(result));
-  crash_point(CrashPoint::kAnswered);
-}
-
-void Processor::tell_ended(NamespaceNumber space, const InstanceId& id) {
-  const auto [begin, end] = end_waiters_.equal_range(id);
-  for (auto waiter = begin; waiter != end; ++waiter) {
-    waiter->second.done(parts_.queries.instance(tx_, catalog_.name_of(space), id));
-  }
-  end_waiters_.erase(begin, end);
-}
-
-void Processor::take_waiters(std::vector<EndWaiter> waiters) {
-  for (EndWaiter& waiter : waiters) {
-    const auto space = catalog_.find_namespace(waiter.space);
-    Result<std::optional<Instance>> instance = std::optional<Instance>();
-    if (space) instance = read_instance(tx_, *space, waiter.id);
-    if (instance && *instance && !has_ended((*instance)->status)) {
-      end_waiters_.emplace(waiter.id, std::move(waiter));
-    } else {
-      waiter.done(parts_.queries.instance(tx_, waiter.space, waiter.id));
-    }
-  }
-}
-
-void Processor::expire_waiters() {
-  const Duration elapsed = parts_.clock.elapsed();
-  for (auto waiter = end_waiters_.begin(); waiter != end_waiters_.end();) {
-    if (waiter->second.deadline > elapsed) {
-      ++waiter;
-      continue;
-    }
-    waiter->second.done(fail(
-        "wait.timeout", fmt::format("instance {} has not ended yet", to_string(waiter->first))));
-    waiter = end_waiters_.erase(waiter);
-  }
+  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(space, id);
 }
 
 }  // namespace millrace

@@ -4,12 +4,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +16,8 @@
 #include "orchestrator/runtime/batch.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/end_waiters.h"
+#include "orchestrator/runtime/intake.h"
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/pressure.h"
@@ -34,9 +32,7 @@
 namespace millrace {
 
 struct ProcessorOptions {
-  size_t batch_events = 1024;        ///< at most, in one transaction
-  size_t waiting_deliveries = 8192;  ///< before deliver() blocks
-  size_t waiting_commands = 1024;    ///< before command() answers `busy`
+  IntakeLimits intake;
   DedupeWindow dedupe;
   BatchLimits batch;
   Marks marks;
@@ -73,7 +69,7 @@ class Processor final : public DeliverySink {
   void start();
   /// From now on deliver() takes no more; what was taken is worked off. For stopping the stream
   /// before the rest.
-  void refuse_deliveries();
+  void refuse_deliveries() { intake_.refuse_deliveries(); }
   /// Finishes the turn in hand, answers what still waits with `stopping`, ends the thread.
   void stop();
 
@@ -83,56 +79,28 @@ class Processor final : public DeliverySink {
 
   // Any thread.
 
-  bool deliver(std::vector<Delivery> deliveries) override;
-  void command(Command command, Done done);
+  bool deliver(std::vector<Delivery> deliveries) override {
+    return intake_.deliver(std::move(deliveries));
+  }
+  void command(Command command, Done done) { intake_.command(std::move(command), std::move(done)); }
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done);
 
   /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
-  bool wait_until_quiet(Duration at_most);
+  bool wait_until_quiet(Duration at_most) { return intake_.wait_until_quiet(at_most); }
 
   /// Whether the event stream is being read, and nothing keeps new work waiting.
   Status ready() const;
   /// Why new work has to wait, if it has: `busy`, `store.full`.
-  Status takes_new_work() const;
+  Status takes_new_work() const { return intake_.takes_new_work(); }
   /// How long until turn() has something to do by itself: a timer, a retry, the end of a wait.
   std::optional<Duration> next_wake() const;
 
  private:
-  struct EndWaiter {
-    std::string space;
-    InstanceId id;
-    Duration deadline;  ///< as Clock::elapsed()
-    Done done;
-  };
-  struct Settlement {
-    uint64_t number = 0;
-    Result<PublishAck> ack;
-  };
-  /// Whether the event stream was opened, or lost. For the outbox, which must hear of it however
-  /// many events come first.
-  using Link = std::optional<StreamOpened>;
-  /// What one turn takes off the queues.
-  struct Work {
-    std::vector<Delivery> deliveries;
-    std::vector<CommandInput> commands;
-    std::vector<EvaluatedInput> results;
-    std::vector<Settlement> settlements;
-    std::vector<Link> links;
-    std::vector<ContinueInput> continues;
-    std::vector<EndWaiter> waiters;
-
-    bool empty() const;
-    size_t size() const;  ///< of what is an input
-  };
-
   Status load_caches();
   Status learn_from_death();
   void keep_first(Work& work);
   void run();
   void measure_pressure();
-  void gather(Work& work);
-  bool has_work() const;                                     ///< under the lock
-  void note_links(const std::vector<Delivery>& deliveries);  ///< likewise
   Status apply(Work& work, TimePoint now);
   Status apply(const Delivery& delivery, TimePoint now);
   Status apply(const std::vector<CommandInput>& commands, TimePoint now);
@@ -145,10 +113,6 @@ class Processor final : public DeliverySink {
   void forget_batch();
   void make_room(Work& work);
   void act(const std::vector<Link>& links, BatchOutcome outcome);
-  void answer(uint64_t request, Result<Json> result);
-  void tell_ended(NamespaceNumber space, const InstanceId& id);
-  void expire_waiters();
-  void take_waiters(std::vector<EndWaiter> waiters);
 
   ProcessorParts parts_;
   ProcessorOptions options_;
@@ -174,27 +138,9 @@ class Processor final : public DeliverySink {
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before
-  std::multimap<InstanceId, EndWaiter> end_waiters_;
+  EndWaiters end_waiters_;
 
-  // Under the lock.
-  mutable std::mutex lock_;
-  std::condition_variable work_came_;
-  std::condition_variable room_came_;
-  std::deque<Delivery> deliveries_;
-  std::vector<CommandInput> commands_;
-  std::vector<EvaluatedInput> results_;
-  std::vector<Settlement> settlements_;
-  std::vector<Link> links_;
-  std::vector<EndWaiter> new_waiters_;
-  std::map<uint64_t, Done> asked_;
-  uint64_t last_request_ = 0;
-  bool closed_ = false;
-  std::optional<Error> refusal_;  ///< why new work has to wait at present
-  bool refuses_deliveries_ = false;
-  bool working_ = false;  ///< a turn is under way
-  bool at_rest_ = true;   ///< all is sent, and nothing is left to do by itself
-  std::condition_variable quiet_came_;
-
+  Intake intake_;  // any thread's
   std::atomic<bool> connected_ = false;
   std::thread thread_;
 };

@@ -39,7 +39,7 @@ struct Full {
     world.broker.stop();  // this test delivers by itself
     EXPECT_TRUE(world.processor().deliver({other_event(1), other_event(2)}));
   }
-  World world{{.processor = {.batch_events = 1, .waiting_deliveries = 2}}};
+  World world{{.processor = {.intake = {.batch_events = 1, .waiting_deliveries = 2}}}};
 };
 
 TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
@@ -68,7 +68,7 @@ TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
 }
 
 TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
-  World world{{.processor = {.waiting_commands = 2}}};
+  World world{{.processor = {.intake = {.waiting_commands = 2}}}};
   const Answered first = world.command(CreateNamespace{.name = "one"});
   const Answered second = world.command(CreateNamespace{.name = "two"});
   EXPECT_EQ(code(world.command(CreateNamespace{.name = "three"})), "busy");

@@ -1,0 +1,198 @@
+#include "orchestrator/runtime/intake.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/crash_point.h"
+#include "orchestrator/runtime/outbox.h"
+
+namespace millrace {
+namespace {
+
+/// Acknowledgements of the broker are no reason for a commit of their own, unless they are many.
+constexpr size_t kManySettlements = Outbox::kWindow / 2;
+
+Error stopping() { return {"stopping", "millrace is stopping; ask again"}; }
+
+}  // namespace
+
+bool Work::empty() const {
+  return size() == 0 && settlements.empty() && links.empty() && waiters.empty();
+}
+
+size_t Work::size() const {
+  return deliveries.size() + commands.size() + results.size() + continues.size();
+}
+
+bool makes_room(const Command& command) {
+  return std::holds_alternative<CancelInstance>(command) ||
+         std::holds_alternative<DeleteInstance>(command) ||
+         std::holds_alternative<DeleteWorkflow>(command) ||
+         std::holds_alternative<DeleteNamespace>(command);
+}
+
+bool Intake::deliver(std::vector<Delivery> deliveries) {
+  std::unique_lock guard(lock_);
+  if (!refuses_deliveries_) note_links(deliveries);
+  room_came_.wait(guard, [&] {
+    return refuses_deliveries_ || deliveries_.size() < limits_.waiting_deliveries;
+  });
+  if (refuses_deliveries_) return false;
+  const bool was_idle = !has_work();
+  std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
+  if (was_idle) work_came_.notify_one();
+  return true;
+}
+
+/// What the outbox has to know does not wait until there is room for it: it may be what makes room.
+void Intake::note_links(const std::vector<Delivery>& deliveries) {
+  for (const Delivery& delivery : deliveries) {
+    const auto* const opened = std::get_if<StreamOpened>(&delivery);
+    if (opened == nullptr && !std::holds_alternative<StreamLost>(delivery)) continue;
+    links_.push_back(opened != nullptr ? Link(*opened) : std::nullopt);
+    work_came_.notify_one();
+  }
+}
+
+void Intake::command(Command command, Done done) {
+  std::unique_lock guard(lock_);
+  std::optional<Error> refused;
+  if (closed_) {
+    refused = stopping();
+  } else if (asked_.size() >= limits_.waiting_commands) {
+    refused = {"busy", "too much is waiting; ask again in a second"};
+  } else if (!makes_room(command)) {
+    refused = refusal_;
+  }
+  if (refused) {
+    guard.unlock();
+    return done(tl::unexpected(std::move(*refused)));
+  }
+  const uint64_t request = ++last_request_;
+  asked_.emplace(request, std::move(done));
+  commands_.push_back({request, std::move(command)});
+  work_came_.notify_one();
+}
+
+void Intake::answer(uint64_t request, Result<Json> result) {
+  Done done;
+  {
+    const std::lock_guard guard(lock_);
+    const auto found = asked_.find(request);
+    if (found == asked_.end()) return;
+    done = std::move(found->second);
+    asked_.erase(found);
+  }
+  crash_point(CrashPoint::kAnswering);
+  done(std::move(result));
+  crash_point(CrashPoint::kAnswered);
+}
+
+void Intake::wait_for_end(EndWaiter waiter) {
+  std::unique_lock guard(lock_);
+  if (closed_) {
+    guard.unlock();
+    return waiter.done(tl::unexpected(stopping()));
+  }
+  waiters_.push_back(std::move(waiter));
+  work_came_.notify_one();
+}
+
+void Intake::evaluated(EvaluatedInput input) {
+  crash_point(CrashPoint::kEvaluated);
+  const std::lock_guard guard(lock_);
+  results_.push_back(std::move(input));
+  crash_point(CrashPoint::kResultQueued);
+  work_came_.notify_one();
+}
+
+void Intake::settled(Settlement settlement) {
+  const std::lock_guard guard(lock_);
+  settlements_.push_back(std::move(settlement));
+  if (settlements_.size() == kManySettlements) work_came_.notify_one();
+}
+
+Status Intake::takes_new_work() const {
+  const std::lock_guard guard(lock_);
+  if (refusal_) return tl::unexpected(*refusal_);
+  return {};
+}
+
+bool Intake::wait_until_quiet(Duration at_most) {
+  std::unique_lock guard(lock_);
+  return quiet_came_.wait_for(
+      guard, at_most, [&] { return !working_ && at_rest_ && !has_work() && settlements_.empty(); });
+}
+
+void Intake::refuse_deliveries() {
+  const std::lock_guard guard(lock_);
+  refuses_deliveries_ = true;
+  room_came_.notify_all();
+}
+
+void Intake::close() {
+  const std::lock_guard guard(lock_);
+  closed_ = true;
+  refuses_deliveries_ = true;
+  work_came_.notify_all();
+  room_came_.notify_all();
+}
+
+std::vector<Intake::Done> Intake::abandoned() {
+  const std::lock_guard guard(lock_);
+  std::vector<Done> left;
+  for (auto& [request, done] : std::exchange(asked_, {})) left.push_back(std::move(done));
+  for (EndWaiter& waiter : std::exchange(waiters_, {})) left.push_back(std::move(waiter.done));
+  return left;
+}
+
+void Intake::set_refusal(const std::optional<Error>& refusal) {
+  const std::lock_guard guard(lock_);
+  refusal_ = refusal;
+}
+
+void Intake::gather(Work& work) {
+  const std::lock_guard guard(lock_);
+  const bool was_full = deliveries_.size() >= limits_.waiting_deliveries;
+  size_t count =
+      std::min(deliveries_.size(),
+               limits_.batch_events - std::min(limits_.batch_events, work.deliveries.size()));
+  if (refusal_) count = 0;
+  const auto end = deliveries_.begin() + static_cast<ptrdiff_t>(count);
+  std::move(deliveries_.begin(), end, std::back_inserter(work.deliveries));
+  deliveries_.erase(deliveries_.begin(), end);
+  if (was_full && count > 0) room_came_.notify_all();
+  move_all(commands_, work.commands);
+  move_all(results_, work.results);
+  move_all(settlements_, work.settlements);
+  move_all(links_, work.links);
+  move_all(waiters_, work.waiters);
+}
+
+bool Intake::has_deliveries() const {
+  const std::lock_guard guard(lock_);
+  return !deliveries_.empty();
+}
+
+bool Intake::has_work() const {
+  return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
+         !waiters_.empty() || !links_.empty() || settlements_.size() >= kManySettlements;
+}
+
+bool Intake::sleep(const Sleep& sleep) {
+  std::unique_lock guard(lock_);
+  working_ = false;
+  at_rest_ = sleep.at_rest;
+  quiet_came_.notify_all();
+  const auto wanted = [&] { return closed_ || (!sleep.through && has_work()); };
+  if (!sleep.at_most) {
+    work_came_.wait(guard, wanted);
+  } else {
+    work_came_.wait_for(guard, std::min<Duration>(*sleep.at_most, std::chrono::hours(1)), wanted);
+  }
+  working_ = true;
+  return !closed_;
+}
+
+}  // namespace millrace
