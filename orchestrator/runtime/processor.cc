@@ -137,9 +137,11 @@ void Processor::start() {
 void Processor::stop() {
   intake_.close();
   if (thread_.joinable()) thread_.join();
-  for (const auto& left : {intake_.abandoned(), end_waiters_.abandoned()}) {
-    for (const Done& done : left) done(fail("stopping", "millrace is stopping; ask again"));
-  }
+  std::vector<Done> left = intake_.abandoned();
+  std::vector<Done> waiting = end_waiters_.abandoned();
+  move_all(waiting, left);
+  const Error stopping{"stopping", "millrace is stopping; ask again"};
+  for (const Done& done : left) done(tl::unexpected(stopping));
 }
 
 void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
