@@ -26,11 +26,13 @@ struct Plan {
       if (known.name == name) point = known.point;
     }
     std::from_chars(hit.data(), hit.data() + hit.size(), passings);
+    if (hit.ends_with(":fault")) signal = SIGSEGV;
     CHECK(point && passings > 0, "MILLRACE_CRASH={} names no crash point and passing", plan);
   }
 
   std::optional<CrashPoint> point;
   int64_t passings = 0;
+  int signal = SIGKILL;
 };
 
 }  // namespace
@@ -38,7 +40,7 @@ struct Plan {
 void crash_point(CrashPoint point) {
   static const Plan plan;
   static std::atomic<int64_t> left = plan.passings;
-  if (plan.point == point && --left == 0) ::kill(::getpid(), SIGKILL);
+  if (plan.point == point && --left == 0) ::raise(plan.signal);
 }
 
 }  // namespace millrace

@@ -1,7 +1,8 @@
 // Crash points: the named places between the arrows of the loop (docs/ARCHITECTURE.md) at which a
 // test has the process killed, as by `kill -9`. MILLRACE_CRASH=name:hit in the environment says at
-// which, and at which passing of it. Only builds with the CMake option MILLRACE_FAULTS have them;
-// in a release crash_point() is nothing. Any thread.
+// which, and at which passing of it; with `:fault` behind it, the process dies by a fault of its
+// own. Only builds with the CMake option MILLRACE_FAULTS have them; in a release crash_point() is
+// nothing. Any thread.
 #pragma once
 
 #include <array>

@@ -136,6 +136,7 @@ class Server::Parts {
   }
 
   Status start() {
+    InHand::note_crashes();
     TRY(processor_.load());
     processor_.start();
     events_->start(processor_.cursor(), processor_);

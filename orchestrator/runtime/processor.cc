@@ -19,9 +19,6 @@ constexpr Duration kStoreRetryDelay{500};
 /// After an unclean end: turns with one input each, beside those for what was in hand.
 constexpr uint64_t kCarefulTurns = 16;
 
-/// How often the process may die with one input alone in hand before that is set aside.
-constexpr uint32_t kDeathsOfPoison = 2;
-
 /// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
@@ -77,7 +74,7 @@ Status Processor::learn_from_death() {
   careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
   spdlog::warn("the last process died with {} inputs in hand; the next {} are applied one by one",
                left->inputs, careful_);
-  if (left->deaths < kDeathsOfPoison) return {};
+  if (!InHand::is_poison(*left)) return {};
   if (left->instance) {
     const auto& [space, id] = *left->instance;
     const TimePoint now = std::max(time_, parts_.clock.now());
@@ -397,6 +394,7 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
 void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.sync") {
     spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
+    in_hand_.end();  // it is the disk's fault
     std::abort();
   }
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
@@ -419,6 +417,7 @@ void Processor::forget_batch() {
   if (loaded) loaded = load_caches();
   if (!loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
+    in_hand_.end();
     std::abort();
   }
 }

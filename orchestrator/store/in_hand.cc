@@ -1,6 +1,8 @@
 #include "orchestrator/store/in_hand.h"
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -15,6 +17,22 @@ namespace {
 
 constexpr size_t kLine = 128;  // always this long: a shorter one would leave some of the one before
 
+/// Stands at the end of the line, until another note is written over it.
+constexpr std::string_view kCrashed = "crashed\n";
+
+constexpr uint32_t kCrashesOfPoison = 2;
+constexpr uint32_t kDeathsOfPoison = 6;
+
+std::atomic<int> g_file = -1;  // of the note, for on_crash
+
+void on_crash(int signal) {
+  if (const int file = g_file; file >= 0) {
+    [[maybe_unused]] const ssize_t written =
+        ::pwrite(file, kCrashed.data(), kCrashed.size(), kLine - kCrashed.size());
+  }
+  ::raise(signal);  // SA_RESETHAND: what it does by itself
+}
+
 std::optional<InHand::Left> parse(const std::string& line) {
   InHand::Left left;
   unsigned long long inputs = 0;
@@ -26,6 +44,7 @@ std::optional<InHand::Left> parse(const std::string& line) {
     return std::nullopt;
   }
   left.inputs = inputs;
+  left.crashed = line.ends_with(kCrashed);
   left.sequence = sequence;
   if (const auto instance = parse_instance_id(static_cast<const char*>(id))) {
     left.instance = InHand::OneInstance{NamespaceNumber(space), *instance};
@@ -36,7 +55,22 @@ std::optional<InHand::Left> parse(const std::string& line) {
 }  // namespace
 
 InHand::~InHand() {
-  if (file_ >= 0) ::close(file_);
+  if (file_ < 0) return;
+  g_file = -1;
+  ::close(file_);
+}
+
+bool InHand::is_poison(const Left& left) {
+  return left.deaths >= (left.crashed ? kCrashesOfPoison : kDeathsOfPoison);
+}
+
+void InHand::note_crashes() {
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE}) {
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 Status InHand::open(const std::filesystem::path& folder) {
@@ -49,6 +83,7 @@ Status InHand::open(const std::filesystem::path& folder) {
   }
   line.resize(static_cast<size_t>(size));
   left_ = parse(line);
+  g_file = file_;
   return {};
 }
 

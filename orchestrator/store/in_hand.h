@@ -28,6 +28,7 @@ class InHand {
     /// Where it went carefully: the one input that it died of, how often that was so by now, and
     /// the instance that was being stepped. A sequence of 0: the input was for that instance.
     uint32_t deaths = 0;
+    bool crashed = false;  ///< the last of them was a fault of its own (note_crashes)
     uint64_t sequence = 0;
     std::optional<OneInstance> instance;
   };
@@ -41,6 +42,14 @@ class InHand {
   Status open(const std::filesystem::path& folder);
 
   const std::optional<Left>& left() const { return left_; }
+
+  /// Whether the process has died of the one input, and not just while it was in hand: twice by a
+  /// fault of its own, or so often that somebody's kill -9 cannot be what it was (nor a system that
+  /// is short of memory once).
+  static bool is_poison(const Left& left);
+
+  /// Has a fault of this process (a signal such as SIGSEGV or SIGABRT) written into the note, too.
+  static void note_crashes();
 
   /// A batch of so many inputs is begun.
   void begin(uint64_t inputs);

@@ -28,6 +28,7 @@ constexpr int kHits = 3;
 constexpr int kLeastCommits = 6;  ///< one for each instance
 constexpr int kKilled = 128 + SIGKILL;
 constexpr int kAborted = 128 + SIGABRT;
+constexpr int kFaulted = 128 + SIGSEGV;
 
 /// Passed by every scenario, at least three times: each has events, commands and commits.
 const Points kAlways = {
@@ -461,8 +462,8 @@ states: [{id: done, type: noop}]
   publish("good");
   // Its batch, then twice the event alone.
   for (int death = 0; death < 3; ++death) {
-    server.launch(crash_at("event-applied", 1));
-    EXPECT_EQ(server.end().code, kKilled);
+    server.launch({{"MILLRACE_CRASH", "event-applied:1:fault"}});
+    EXPECT_EQ(server.end().code, kFaulted);
   }
   server.start();
   const auto items = [&](const std::string& path) {

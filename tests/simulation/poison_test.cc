@@ -55,25 +55,25 @@ class Poison : public testing::Test {
   World world;
 };
 
-TEST_F(Poison, IsAnEventThatEndedUsTwiceAlone) {
+TEST_F(Poison, IsAnEventThatWasAloneInHandSixTimes) {
   const uint64_t poison = next_sequence();
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
-  die_with_event(poison, 2);
+  die_with_event(poison, 6);
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.poison"));
   ASSERT_THAT(world.instances(), SizeIs(1)) << "the other event starts its own";
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"begin", 2}}));
 }
 
-TEST_F(Poison, IsNotAnEventThatEndedUsOnce) {
+TEST_F(Poison, IsNotAnEventThatWasInHandWhenSomebodyKilledUs) {
   const uint64_t suspect = next_sequence();
   world.publish("begin", "1", 1);
-  die_with_event(suspect, 1);
+  die_with_event(suspect, 5);
   EXPECT_THAT(world.dead_letters(), IsEmpty());
   EXPECT_THAT(world.instances(), SizeIs(1));
   const uint64_t other = next_sequence();
   world.publish("begin", "2", 2);
-  die_with_event(other, 1);
+  die_with_event(other, 5);
   EXPECT_THAT(world.dead_letters(), IsEmpty()) << "two different ones are no pattern";
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
@@ -84,18 +84,18 @@ TEST_F(Poison, IsTheInstanceIfOneWasBeingSteppedForTheEvent) {
   world.settle();
   const uint64_t suspect = next_sequence();
   world.publish("go", "3", 3);
-  die_with_event(suspect, 2, first());
+  die_with_event(suspect, 6, first());
   EXPECT_THAT(world.dead_letters(), IsEmpty());
   EXPECT_EQ(world.instances()[0]["status"], "failed") << "no catch takes it";
   EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
   EXPECT_EQ(world.instances()[1]["status"], "complete") << "the others get the event";
 }
 
-TEST_F(Poison, IsAnInstanceWhoseOwnInputsEndedUsTwice) {
+TEST_F(Poison, IsAnInstanceWhoseOwnInputsWereInHandSixTimes) {
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
   world.settle();
-  die_with_instance(first(), 2);
+  die_with_instance(first(), 6);
   EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
   EXPECT_EQ(world.instances()[1]["status"], "waiting");
 }
@@ -103,10 +103,10 @@ TEST_F(Poison, IsAnInstanceWhoseOwnInputsEndedUsTwice) {
 TEST_F(Poison, IsForgottenWhenTheProcessEndsOtherwise) {
   world.publish("begin", "1", 1);
   world.settle();
-  die_with_instance(first(), 1);
+  die_with_instance(first(), 5);
   world.restart();
   world.settle();
-  die_with_instance(first(), 1);
+  die_with_instance(first(), 5);
   EXPECT_EQ(world.instances()[0]["status"], "waiting");
 }
 
