@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include <fcntl.h>
@@ -29,9 +28,13 @@ using std::chrono::steady_clock;
 
 constexpr Duration kLook{5};
 
+/// What can be read of it: a process may end while its file is open, which an iterator over the
+/// buffer throws for.
 std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 struct ProcessState {
