@@ -79,7 +79,7 @@ std::string Client::url_path(std::initializer_list<std::string_view> pieces) {
   return path;
 }
 
-Fallible<Reply> Client::send(const Call& call) {
+Fallible<Reply> Client::send(const ApiCall& call) {
   std::string url = base_url_ + call.path;
   char separator = '?';
   for (const auto& [name, value] : call.query) {

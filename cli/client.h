@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-struct Call {
+struct ApiCall {
   std::string method = "GET";
   std::string path;                                        ///< from url_path
   std::vector<std::pair<std::string, std::string>> query;  ///< empty values are left out
@@ -38,7 +38,7 @@ class Client {
   /// The answer's JSON. A problem becomes its code and detail, with the exit code of its status:
   /// 404 kNotFound, 401 and 403 kNotAllowed, 409 kConflict, else kFailed; no answer is
   /// kUnreachable.
-  Fallible<Reply> send(const Call& call);
+  Fallible<Reply> send(const ApiCall& call);
 
   /// `/v1/ns/` and so on, each piece percent-encoded.
   static std::string url_path(std::initializer_list<std::string_view> pieces);

@@ -41,7 +41,7 @@ Fallible<Event> event_of(Console& console, const SendOptions& options) {
 }
 
 /// A whole event, or the array of a batch; the server says whether it is one.
-Call whole(std::string text) {
+ApiCall whole(std::string text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool batch = first != std::string::npos && text[first] == '[';
   return {.headers = {{"Content-Type", batch ? "application/cloudevents-batch+json"
@@ -52,7 +52,7 @@ Call whole(std::string text) {
 }  // namespace
 
 Ended send_event(Session& session, const SendOptions& options) {
-  Call call;
+  ApiCall call;
   std::string id;
   if (!options.file.empty()) {
     const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||

@@ -47,7 +47,7 @@ Ended show_end(Session& session, const Json& instance) {
 Ended run_workflow(Session& session, const RunOptions& options) {
   using Clock = std::chrono::steady_clock;
   const std::optional<Duration> longest = TRY(longest_wait(options));
-  Call call{.method = "POST", .path = session.path({"workflows", options.workflow, "start"})};
+  ApiCall call{.method = "POST", .path = session.path({"workflows", options.workflow, "start"})};
   if (options.input) call.body = TRY(read_value(session.console, *options.input));
   if (!options.wait) {
     if (!options.key.empty()) call.headers = {{"Idempotency-Key", options.key}};

@@ -43,12 +43,42 @@ struct Evaluate {
   Evaluation evaluation;
 };
 
+/// Start an instance of a workflow as the child of a call, or detached from it. What goes wrong
+/// comes back as the result.
+struct StartChild {
+  NamespaceNumber space{};
+  InstanceId child;
+  std::string workflow;
+  LazyJson input;
+  std::optional<Caller> caller;  ///< none: detached
+  InstanceId by;                 ///< who started it, detached or not
+  uint32_t depth = 0;
+  uint32_t hops = 0;
+};
+
+/// Cancel a child for whose result nobody waits any more.
+struct CancelChild {
+  NamespaceNumber space{};
+  InstanceId child;
+};
+
+/// Tell the caller how its call ended.
+struct ReturnResult {
+  NamespaceNumber space{};
+  Caller to;
+  CallResult result;
+};
+
+/// What one instance wants of another.
+using Errand = std::variant<StartChild, CancelChild, ReturnResult>;
+
 /// The outcome of a command.
 struct Answer {
   uint64_t request = 0;
   Result<Json> result;
 };
 
-using Effect = std::variant<Publish, DeadLetter, Evaluate, Answer>;
+using Effect =
+    std::variant<Publish, DeadLetter, Evaluate, StartChild, CancelChild, ReturnResult, Answer>;
 
 }  // namespace millrace

@@ -26,6 +26,12 @@ std::string_view to_string(HistoryKind kind) {
       return "cancelled";
     case HistoryKind::kEnded:
       return "ended";
+    case HistoryKind::kCalled:
+      return "called";
+    case HistoryKind::kReturned:
+      return "returned";
+    case HistoryKind::kRetrying:
+      return "retrying";
   }
   return "unknown";
 }

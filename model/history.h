@@ -13,7 +13,8 @@
 namespace millrace {
 
 enum class HistoryKind : uint8_t {
-  kStarted,    ///< {"by":"event"|"call", "revision":n} and for an event {"event":{type,source,id}}
+  kStarted,  ///< {"by":"event"|"call"|"subflow", "revision":n}, for an event
+             ///< {"event":{type,source,id}}, for a subflow {"parent": the calling instance}
   kEntered,    ///< a state; `data` where the state waited or acted
   kWoken,      ///< by an event: {"type","source","id"}
   kElapsed,    ///< a delay is over
@@ -24,6 +25,9 @@ enum class HistoryKind : uint8_t {
   kFixed,      ///< an Error state fixed the error that the instance ends with: {"code","msg"}
   kCancelled,  ///< {"code","msg"}
   kEnded,      ///< {"status"}
+  kCalled,     ///< {"function","workflow","instance","index","attempt"}
+  kReturned,   ///< a call: {"instance","index","attempt"} and, if it failed, {"code","msg"}
+  kRetrying,   ///< {"attempt": the next, "at"} and, of a call, {"index"}
 };
 
 /// "started", "entered", …

@@ -33,4 +33,11 @@ std::optional<InstanceStatus> parse_status(std::string_view text) {
   return std::nullopt;
 }
 
+bool waits_for(const Instance& instance, const Caller& call) {
+  if (instance.phase != Phase::kWaiting || instance.entered != call.entered) return false;
+  if (call.index >= instance.calls.size()) return false;
+  const Call& own = instance.calls[call.index];
+  return own.status == Call::Status::kRunning && own.attempt == call.attempt;
+}
+
 }  // namespace millrace

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tl/expected.hpp>
+
 #include "base/ids.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
@@ -60,7 +62,13 @@ enum class Phase : uint8_t { kEntering, kWaiting, kLeaving, kEnded };
 enum class TimerKind : uint8_t {
   kStateTimeout,  ///< the state's `timeout`
   kDelay,         ///< what a delay state waits for
+  kRetry,         ///< the next attempt of a call, or of the state
+  kInterrupt,     ///< the workflow's `timeouts.interrupt`
+  kKill,          ///< the workflow's `timeouts.kill`
 };
+
+/// Whether the timer is the state's, and goes when the instance leaves it.
+inline bool is_of_state(TimerKind kind) { return kind < TimerKind::kInterrupt; }
 
 /// A deadline in an instance's row; it is due when `deadline` <= now.
 struct Timer {
@@ -78,6 +86,42 @@ struct Listener {
   bool operator==(const Listener&) const = default;
 };
 
+/// What came of a call: a value, or the error that the caller is to see as its own.
+using CallResult = tl::expected<LazyJson, WorkflowError>;
+
+/// One action of a state, from when the state was entered until it is left (docs/FORMATS.md).
+struct Call {
+  enum class Status : uint8_t {
+    kQueued,   ///< waits for others to end first (`concurrency`)
+    kRunning,  ///< its child has not ended
+    kBetween,  ///< the last attempt failed, the next one is due at `retry_at`
+    kDone,
+    kFailed,
+  };
+  Status status = Status::kQueued;
+  uint32_t attempt = 0;               ///< the last one, counted from 1
+  InstanceId child;                   ///< that runs the last attempt
+  std::optional<TimePoint> retry_at;  ///< kBetween
+  LazyJson input;                     ///< null once no attempt can need it any more
+  LazyJson result;                    ///< kDone
+};
+
+/// Whose call an instance is.
+struct Caller {
+  InstanceId instance;
+  uint64_t entered = 0;  ///< Instance::entered of the caller: another one, and nobody waits
+  uint32_t index = 0;    ///< of the call
+  uint32_t attempt = 0;
+
+  bool operator==(const Caller&) const = default;
+};
+
+/// So many calls may a state make: their rows are all read when one of them ends.
+inline constexpr size_t kMostCalls = 10'000;
+
+/// So deep may subflows be nested; SEMANTICS "Errors" 3.
+inline constexpr uint32_t kMaxDepth = 20;
+
 struct Instance {
   InstanceId id;
   NamespaceNumber space{};
@@ -86,8 +130,10 @@ struct Instance {
   InstanceStatus status = InstanceStatus::kPending;
   Phase phase = Phase::kEntering;
   size_t state = 0;
-  size_t exit = 0;    ///< which way out, while kLeaving
-  uint64_t step = 0;  ///< moves with each change of phase; what carries an older one is stale
+  size_t exit = 0;       ///< which way out, while kLeaving
+  uint64_t step = 0;     ///< moves with each change of phase; what carries an older one is stale
+  uint64_t entered = 0;  ///< the step in which it came into its state, at this attempt
+  uint32_t attempt = 1;  ///< of the state, where its `retries` have it entered again
   uint32_t transitions = 0;  ///< made in all, for the bound on them
   bool parked = false;       ///< an evaluation is under way for (id, step)
 
@@ -100,16 +146,25 @@ struct Instance {
 
   std::vector<Listener> listeners;
   std::vector<Timer> timers;
+  /// The actions of the state, by their index.
+  std::vector<Call> calls;
+  /// The data as the state found it, where the state may be tried again and has changed it.
+  std::optional<LazyJson> found_data;
   /// What a state has got so far, by its own numbering (eventAnd: the payloads that are in).
   std::vector<std::optional<LazyJson>> slots;
 
   /// The error that the instance will end with: raised and not caught, or the first Error state's.
   std::optional<WorkflowError> error;
-  std::string failed_state;     ///< where an uncaught error was raised
-  std::string idempotency_key;  ///< of the call that started it; empty: none
+  std::string failed_state;      ///< where an uncaught error was raised
+  std::optional<Caller> caller;  ///< who waits for its end; none: nobody does
+  uint32_t depth = 0;            ///< how many callers there are above it
+  std::string idempotency_key;   ///< of the call that started it; empty: none
 
   LazyJson input;
   LazyJson data;
 };
+
+/// Whether the instance waits for that attempt of that call.
+bool waits_for(const Instance& instance, const Caller& call);
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
 #include "policies/duration.h"
+#include "policies/retry_policy.h"
 
 namespace millrace {
 
@@ -38,6 +40,9 @@ struct StateCommon {
   std::optional<Template> log;
   std::optional<Span> timeout;  ///< on the types that may have one
   std::vector<Catch> catches;
+  /// On a state without actions: the state is entered again. On one with actions it is the default
+  /// of each action, and stands there.
+  std::optional<RetryPolicy> retries;
 
   /// The ways out. Most types have one; switch has one a condition and a default, eventXor one an
   /// entry: a state says which by its index.
@@ -63,12 +68,27 @@ struct Start {
   std::optional<Span> lifespan;        ///< kEventsAnd
 };
 
+/// What an action calls (document 003, "FunctionDefinition"): a workflow of the same namespace, run
+/// as an instance of its own.
+struct Function {
+  std::string id;
+  std::string workflow;
+};
+
+/// Document 003, "TimeoutDefinition"; both are counted from the start of the instance.
+struct WorkflowTimeouts {
+  std::optional<Span> interrupt;  ///< an error in the state it is in then, once
+  std::optional<Span> kill;       ///< the end
+};
+
 struct Workflow {
   std::string id;
   std::string name;
   std::string description;
   std::string version;
   Start start;
+  WorkflowTimeouts timeouts;
+  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

@@ -5,9 +5,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<const StateType*, 8> kTypes = {
-    &kConsumeEventState, &kDelayState,         &kErrorState, &kEventAndState,
-    &kEventXorState,     &kGenerateEventState, &kNoopState,  &kSwitchState,
+constexpr std::array<const StateType*, 11> kTypes = {
+    &kActionState,   &kConsumeEventState, &kDelayState,   &kErrorState,
+    &kEventAndState, &kEventXorState,     &kForeachState, &kGenerateEventState,
+    &kNoopState,     &kParallelState,     &kSwitchState,
 };
 
 /// Second spellings of a type (SEMANTICS "Loading" 5).

@@ -1,6 +1,11 @@
 #include "states/state.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "policies/glob.h"
 #include "states/visit.h"
 
 namespace millrace {
@@ -11,6 +16,26 @@ Outcome State::take(Visit&, const Event&, std::span<const size_t>) const {
 
 Outcome State::elapsed(Visit&) const {
   CHECK(false, "state {} of type {} waits for no delay", common_.id, common_.type);
+}
+
+Outcome State::returned(Visit&, size_t, CallResult) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+Outcome State::retry_calls(Visit&) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+const Catch* find_catch(const StateCommon& common, std::string_view code) {
+  const auto found =
+      std::find_if(common.catches.begin(), common.catches.end(),
+                   [&](const Catch& entry) { return glob_matches(entry.error, code); });
+  return found == common.catches.end() ? nullptr : &*found;
+}
+
+WorkflowError retries_exceeded(const WorkflowError& last, uint32_t attempts) {
+  return {"direktiv.retries.exceeded", fmt::format("all {} attempts failed, the last with {}: {}",
+                                                   attempts, last.code, last.message)};
 }
 
 }  // namespace millrace

@@ -52,6 +52,12 @@ class State {
   /// An event that `entries` (ascending, at least one) of the visit's listeners match.
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
+  /// The call of that index has ended; it is one of those that the visit made.
+  virtual Outcome returned(Visit& visit, size_t index, CallResult result) const;
+
+  /// The next attempt of some calls is due.
+  virtual Outcome retry_calls(Visit& visit) const;
+
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
 
@@ -62,6 +68,12 @@ class State {
   StateCommon common_;
 };
 
+/// The entry of `catch` that takes an error of that code: the first that matches; null: none does.
+const Catch* find_catch(const StateCommon& common, std::string_view code);
+
+/// direktiv.retries.exceeded: the last of so many attempts has failed with `last`.
+WorkflowError retries_exceeded(const WorkflowError& last, uint32_t attempts);
+
 /// What the loader knows of a type: how it is called in a definition and how its fields are read.
 struct StateType {
   std::string_view name;
@@ -69,6 +81,7 @@ struct StateType {
   /// Which of the fields that several types share stand on this one (SEMANTICS "Loading" 6).
   bool has_timeout = false;
   bool has_own_exits = false;  ///< its entries carry transform and transition, the state does not
+  bool has_actions = false;    ///< its `retries` are the default of its actions
 
   /// Reads the type's own fields. Findings go where `fields` reports them; the state that is
   /// returned then is never used.

@@ -183,6 +183,59 @@ Exit StateFields::exit(std::string_view transform_key, std::string_view transiti
   return {.transform = query(transform_key), .transition = transition(transition_key)};
 }
 
+std::shared_ptr<const Function> StateFields::required_function(std::string_view key) {
+  const std::string id = required_nonempty(key);
+  if (id.empty()) return nullptr;
+  if (const auto found = context_.functions.find(id); found != context_.functions.end()) {
+    return found->second;
+  }
+  std::vector<std::string_view> ids;
+  for (const auto& [known, function] : context_.functions) ids.push_back(known);
+  fields_.report(key, "definition.no_function",
+                 fmt::format("there is no function {} among `functions`{}", in_quotes(id),
+                             did_you_mean(id, ids)));
+  return nullptr;
+}
+
+std::optional<RetryPolicy> StateFields::retries(std::string_view key) {
+  // So many retries of one action are a loop that somebody wrote by mistake.
+  constexpr int64_t kMostRetries = 1'000'000;
+  std::optional<RetryPolicy> policy;
+  fields_.object(key, [&](Fields& fields) {
+    policy.emplace();
+    if (fields.require("max_attempts")) {
+      const auto retries = fields.integer("max_attempts", 0, kMostRetries);
+      policy->attempts = static_cast<uint32_t>(retries.value_or(0)) + 1;
+    }
+    policy->delay = fields.duration("delay", {.zero = true}).value_or(Span{});
+    policy->factor = fields.number("multiplier").value_or(1);
+    if (policy->factor <= 0) {
+      fields.report("multiplier", "definition.value", "the multiplier must be above zero");
+    }
+    if (!fields.require("codes")) return;
+    fields.sequence("codes", [&](const Node& node, const std::string& path) {
+      if (node.kind == Node::Kind::kBroken) return;
+      if (node.kind != Node::Kind::kString) {
+        context_.findings.error("definition.type", path, node.at,
+                                fmt::format("this is {}; write a pattern", describe(node)));
+        return;
+      }
+      Result<CodePattern> code = CodePattern::compile(node.text);
+      if (code) {
+        policy->codes.push_back(std::move(*code));
+      } else {
+        context_.findings.error(code.error().code, path, node.at, code.error().message);
+      }
+    });
+    const Node* const codes = fields.node("codes");
+    if (codes != nullptr && codes->kind == Node::Kind::kSequence && codes->items.empty()) {
+      fields.report("codes", "definition.empty",
+                    "no error is tried again then; write the codes, or `*` for all");
+    }
+  });
+  return policy;
+}
+
 EventPattern::Attribute StateFields::context_attribute(const Member& member,
                                                        const std::string& path, Jq jq) {
   EventPattern::Attribute attribute{.name = to_lower(member.key)};

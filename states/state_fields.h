@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,8 @@ struct PlacedProgram {
 /// What all of one definition shares while it is loaded.
 struct LoadContext {
   Findings& findings;
-  std::map<std::string, StateIndex, std::less<>> states;  ///< by id
+  std::map<std::string, StateIndex, std::less<>> states;                          ///< by id
+  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::vector<PlacedProgram> programs;
   /// How many ids may still be compared for "did you mean". Without a bound a text of 1 MiB, with
   /// thousands of states and as many wrong transitions, is compared for minutes.
@@ -80,6 +82,13 @@ class StateFields {
 
   std::optional<StateIndex> transition(std::string_view key);
   Exit exit(std::string_view transform_key, std::string_view transition_key);
+
+  // Actions.
+
+  /// The function of that id; a null one, reported, where there is none.
+  std::shared_ptr<const Function> required_function(std::string_view key);
+  /// A policy of the direktiv vocabulary (document 003, "RetryDefinition").
+  std::optional<RetryPolicy> retries(std::string_view key);
 
   // Events.
 

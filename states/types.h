@@ -6,13 +6,16 @@
 
 namespace millrace {
 
+extern const StateType kActionState;
 extern const StateType kConsumeEventState;
 extern const StateType kDelayState;
 extern const StateType kErrorState;
 extern const StateType kEventAndState;
 extern const StateType kEventXorState;
+extern const StateType kForeachState;
 extern const StateType kGenerateEventState;
 extern const StateType kNoopState;
+extern const StateType kParallelState;
 extern const StateType kSwitchState;
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
@@ -20,11 +21,31 @@ constexpr size_t kWorstGrowth = 6;
 /// More than id, time and the names and punctuation of the core attributes take.
 constexpr size_t kEnvelopeBytes = 512;
 
+/// How many programs go to a worker in one round trip.
+constexpr size_t kQueriesAtOnce = 1'000;
+
 Outcome raise(const EvaluationError& error) { return Raise{{error.code, error.message}}; }
 
 Raise data_too_deep() {
   return {
       {"millrace.limits.data", fmt::format("the data would nest deeper than {}", kMaxJsonDepth)}};
+}
+
+constexpr std::string_view kTooDeep = "direktiv.limits.depth";
+
+/// The id of a child is that of its call, so that the same inputs make the same instances: the time
+/// and the index first, for keys in order, then a fingerprint.
+InstanceId child_id(const Caller& caller, TimePoint now) {
+  const auto bytes = [](auto number) {
+    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const Fingerprint print = fingerprint({to_string(caller.instance), bytes(caller.entered),
+                                         bytes(caller.index), bytes(caller.attempt)});
+  std::array<uint8_t, 10> rest{};
+  std::copy_n(print.begin(), rest.size(), rest.begin());
+  rest[0] = static_cast<uint8_t>(caller.index >> 8);
+  rest[1] = static_cast<uint8_t>(caller.index);
+  return make_instance_id(now, rest);
 }
 
 bool is_too_large(const Event& event) {
@@ -59,48 +80,68 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   return tl::unexpected(Outcome(Park{}));
 }
 
-Evaluated<std::vector<Json>> Visit::run(std::span<const Program* const> programs) {
-  Evaluation slow;
-  for (const Program* program : programs) {
-    if (program->fast == nullptr) {
-      slow.queries.push_back({.program = program->text, .input = instance_.data.shared_text()});
-    }
+Evaluated<std::vector<Json>> Visit::run(std::span<const Job> jobs) {
+  std::vector<QueryResult> slow;
+  Evaluation evaluation;
+  const auto ask_these = [&]() -> std::optional<Outcome> {
+    auto asked = ask(std::exchange(evaluation, {}));
+    if (!asked) return std::move(asked).error();
+    slow.insert(slow.end(), (*asked)->begin(), (*asked)->end());
+    return std::nullopt;
+  };
+  for (const Job& job : jobs) {
+    if (job.program->fast != nullptr) continue;
+    evaluation.queries.push_back({.program = job.program->text, .input = job.input->shared_text()});
+    if (evaluation.queries.size() < kQueriesAtOnce) continue;
+    if (auto instead = ask_these()) return tl::unexpected(std::move(*instead));
   }
-  const EvaluationResult none;
-  const EvaluationResult* slow_results = &none;
-  if (!slow.queries.empty()) {
-    auto asked = ask(std::move(slow));
-    if (!asked) return tl::unexpected(std::move(asked).error());
-    slow_results = *asked;
+  if (!evaluation.queries.empty()) {
+    if (auto instead = ask_these()) return tl::unexpected(std::move(*instead));
   }
 
   std::vector<Json> values;
-  values.reserve(programs.size());
+  values.reserve(jobs.size());
   size_t next_slow = 0;
-  for (const Program* program : programs) {
-    auto value = program->fast ? program->fast->run(data()) : (*slow_results)[next_slow++];
+  for (const Job& job : jobs) {
+    auto value = job.program->fast ? job.program->fast->run(job.input->value())
+                                   : std::move(slow[next_slow++]);
     if (!value) return tl::unexpected(raise(value.error()));
     values.push_back(std::move(*value));
   }
   return values;
 }
 
-Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Template* const> templates) {
-  std::vector<const Program*> programs;
-  for (const Template* one : templates) {
-    for (const Program& program : one->programs()) programs.push_back(&program);
+Evaluated<std::vector<Json>> Visit::run(std::span<const Program* const> programs) {
+  std::vector<Job> jobs;
+  jobs.reserve(programs.size());
+  for (const Program* program : programs) jobs.push_back({program, &instance_.data});
+  return run(jobs);
+}
+
+Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Over> all) {
+  std::vector<Job> jobs;
+  for (const Over& one : all) {
+    for (const Program& program : one.value->programs()) jobs.push_back({&program, one.input});
   }
-  auto results = run(programs);
+  auto results = run(jobs);
   if (!results) return tl::unexpected(std::move(results).error());
 
   std::span<const Json> rest = *results;
   std::vector<Json> values;
-  values.reserve(templates.size());
-  for (const Template* one : templates) {
-    values.push_back(one->assemble(rest.first(one->programs().size())));
-    rest = rest.subspan(one->programs().size());
+  values.reserve(all.size());
+  for (const Over& one : all) {
+    const size_t count = one.value->programs().size();
+    values.push_back(one.value->assemble(rest.first(count)));
+    rest = rest.subspan(count);
   }
   return values;
+}
+
+Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Template* const> templates) {
+  std::vector<Over> all;
+  all.reserve(templates.size());
+  for (const Template* one : templates) all.push_back({one, &instance_.data});
+  return evaluate(all);
 }
 
 Evaluated<Json> Visit::evaluate(const Template& one) {
@@ -196,6 +237,82 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   if (hops > kMaxHops) detail["deadLetter"] = kHopsError;
   tell(HistoryKind::kPublished, std::move(detail));
   effects_.emplace_back(Publish{.space = instance_.space, .event = std::move(event), .at = at});
+  return std::nullopt;
+}
+
+std::optional<Raise> Visit::refuse_depth() const {
+  if (instance_.depth < kMaxDepth) return std::nullopt;
+  return Raise{{std::string(kTooDeep),
+                fmt::format("subflows are nested {} deep, and may not be deeper", kMaxDepth)}};
+}
+
+void Visit::start_call(size_t index, const Function& function, bool last) {
+  acted_ = true;
+  Call& call = instance_.calls[index];
+  call.status = Call::Status::kRunning;
+  call.retry_at.reset();
+  const Caller caller{.instance = instance_.id,
+                      .entered = instance_.entered,
+                      .index = static_cast<uint32_t>(index),
+                      .attempt = ++call.attempt};
+  call.child = child_id(caller, now_);
+  tell(HistoryKind::kCalled, {{"function", function.id},
+                              {"workflow", function.workflow},
+                              {"instance", to_string(call.child)},
+                              {"index", index},
+                              {"attempt", call.attempt}});
+  effects_.emplace_back(StartChild{.space = instance_.space,
+                                   .child = call.child,
+                                   .workflow = function.workflow,
+                                   .input = call.input,
+                                   .caller = caller,
+                                   .by = instance_.id,
+                                   .depth = instance_.depth + 1,
+                                   .hops = instance_.hops});
+  if (last) call.input = {};
+}
+
+void Visit::retry_call(size_t index, TimePoint at) {
+  Call& call = instance_.calls[index];
+  call.status = Call::Status::kBetween;
+  call.retry_at = at;
+  tell(HistoryKind::kRetrying,
+       {{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
+  arm_retry(at);
+}
+
+void Visit::arm_retry(TimePoint at) {
+  auto& timers = instance_.timers;
+  const auto armed = std::find_if(timers.begin(), timers.end(), [](const Timer& timer) {
+    return timer.kind == TimerKind::kRetry;
+  });
+  if (armed == timers.end()) {
+    timers.push_back({.kind = TimerKind::kRetry, .deadline = at});
+  } else {
+    armed->deadline = std::min(armed->deadline, at);
+  }
+}
+
+std::optional<Raise> Visit::start_detached(const Function& function, LazyJson input) {
+  acted_ = true;
+  if (instance_.hops >= kMaxHops) {
+    return Raise{{std::string(kTooDeep),
+                  fmt::format("this would be the {}th of a chain of detached subflows, none of "
+                              "which waited a second",
+                              kMaxHops + 1)}};
+  }
+  const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
+  const InstanceId child = child_id(place, now_);
+  tell(HistoryKind::kCalled, {{"function", function.id},
+                              {"workflow", function.workflow},
+                              {"instance", to_string(child)},
+                              {"async", true}});
+  effects_.emplace_back(StartChild{.space = instance_.space,
+                                   .child = child,
+                                   .workflow = function.workflow,
+                                   .input = std::move(input),
+                                   .by = instance_.id,
+                                   .hops = instance_.hops + 1});
   return std::nullopt;
 }
 

@@ -39,9 +39,17 @@ class Visit {
   /// comes back as Raise.
   Evaluated<std::vector<Json>> run(std::span<const Program* const> programs);
 
-  /// The values of the templates, in one go.
+  /// The values of the templates over the data, in one go.
   Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
   Evaluated<Json> evaluate(const Template& one);
+
+  /// A template, and what it is to be evaluated over. Both outlive the call.
+  struct Over {
+    const Template* value = nullptr;
+    const LazyJson* input = nullptr;
+  };
+  /// The same where each has an input of its own.
+  Evaluated<std::vector<Json>> evaluate(std::span<const Over> values);
 
   /// The first of `conditions` that is_true (expressions/evaluation.h); nullopt if none.
   /// What stands behind it is not evaluated, so its errors do not count.
@@ -69,6 +77,22 @@ class Visit {
   /// millrace.event.invalid or millrace.event.tooLarge where it is no event that can be sent.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 
+  /// The calls of the state, by index. Emptied, and those that run cancelled, when the instance
+  /// leaves.
+  std::vector<Call>& calls() { return instance_.calls; }
+  /// Raise direktiv.limits.depth where a call would nest too deep.
+  std::optional<Raise> refuse_depth() const;
+  /// Starts the next attempt of the call with its input; `last`: no other can follow, so the input
+  /// goes.
+  void start_call(size_t index, const Function& function, bool last);
+  /// Has State::retry_calls called when the next attempt of the call is due.
+  void retry_call(size_t index, TimePoint at);
+  /// Has it called at that time, or earlier.
+  void arm_retry(TimePoint at);
+  /// Starts an instance that is nobody's child. Raise direktiv.limits.depth for the end of a chain
+  /// of such starts that is as long as a chain of events may be (model/hops.h).
+  std::optional<Raise> start_detached(const Function& function, LazyJson input);
+
   /// The error that the instance ends with; the first one stays (Error states).
   void fail_at_end(WorkflowError error);
 
@@ -81,6 +105,11 @@ class Visit {
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
  private:
+  struct Job {
+    const Program* program = nullptr;
+    const LazyJson* input = nullptr;
+  };
+  Evaluated<std::vector<Json>> run(std::span<const Job> jobs);
   /// The results of `evaluation`, or the Park that asks for them.
   Evaluated<const EvaluationResult*> ask(Evaluation evaluation);
 
@@ -90,6 +119,7 @@ class Visit {
   size_t results_used_ = 0;
   bool acted_ = false;
   uint32_t published_ = 0;
+  uint32_t detached_ = 0;
   std::vector<Effect> effects_;
   std::vector<HistoryRecord> history_;
 };

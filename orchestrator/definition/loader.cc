@@ -31,8 +31,11 @@ std::string with_article(std::string_view word) {
 }
 
 /// State types of the language that this version does not carry out.
-constexpr std::array<std::string_view, 6> kLaterTypes = {"action",   "foreach", "getter",
-                                                         "parallel", "setter",  "validate"};
+constexpr std::array<std::string_view, 3> kLaterTypes = {"getter", "setter", "validate"};
+
+/// Types of functions that this version does not carry out.
+constexpr std::array<std::string_view, 4> kLaterFunctions = {"knative-global", "knative-namespace",
+                                                             "reusable", "isolated"};
 
 /// A wrong program costs the workers several compiles of 15 ms and more: thousands of them would
 /// keep them from all other work for minutes.
@@ -50,10 +53,16 @@ class Loader {
     workflow.name = fields.string("name").value_or("");
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
-    refuse_unsupported(fields, {"singular", "functions", "schemas", "timeouts"});
+    refuse_unsupported(fields, {"singular", "schemas"});
+    fields.object("timeouts", [&](Fields& timeouts) {
+      workflow.timeouts.interrupt = timeouts.duration("interrupt");
+      workflow.timeouts.kill = timeouts.duration("kill");
+    });
+    read_functions(fields);
     number_states(document);
     read_states(fields, workflow);
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
+    workflow.functions = std::move(context_.functions);
     return workflow;
   }
 
@@ -96,6 +105,38 @@ class Loader {
     return errors;
   }
 
+  void read_functions(Fields& fields) {
+    fields.objects("functions", [&](Fields& nested) {
+      StateFields function(nested, context_);
+      auto made = std::make_shared<Function>();
+      made->id = nested.required_identifier("id");
+      const bool is_subflow = read_function_type(function);
+      if (is_subflow) {
+        made->workflow = nested.required_identifier("workflow");
+      } else {
+        nested.pass_over();  // what else may stand here depends on the type
+      }
+      if (made->id.empty()) return;
+      const std::string id = made->id;
+      if (context_.functions.emplace(id, std::move(made)).second) return;
+      nested.report("id", "definition.duplicate_id",
+                    fmt::format("there is a function {} already", in_quotes(id)));
+    });
+  }
+
+  static bool read_function_type(StateFields& function) {
+    const std::string type = function.required_nonempty("type");
+    if (type == "subflow") return true;
+    if (type.empty()) return false;
+    const bool is_later =
+        std::find(kLaterFunctions.begin(), kLaterFunctions.end(), type) != kLaterFunctions.end();
+    function.plain().report(
+        "type", is_later ? "definition.unsupported" : "definition.value",
+        is_later ? fmt::format("this version does not carry out {} functions, only subflow", type)
+                 : fmt::format("{} is no type of function; there is subflow", in_quotes(type)));
+    return false;
+  }
+
   /// Gives each state its index before any of them is read: a transition may go forward.
   void number_states(const Node& document) {
     const Member* const states = document.find("states");
@@ -128,7 +169,8 @@ class Loader {
       common.catches.push_back({.error = target.required_nonempty("error"),
                                 .transition = target.transition("transition")});
     });
-    refuse_unsupported(fields, {"retries", "retry"});
+    refuse_unsupported(fields, {"retry"});
+    common.retries = state.retries("retries");
     if (type == nullptr) {
       // Nobody knows its other fields, so none of them can be wrong.
       state.exit("transform", "transition");

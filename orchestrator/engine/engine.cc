@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "model/hops.h"
-#include "orchestrator/engine/glob.h"
 #include "states/state.h"
 #include "states/visit.h"
 
@@ -32,6 +31,7 @@ class Stepper {
   /// The timeout counts from the moment when the state is scheduled, expressions included.
   static void begin_state(Instance& instance, const StateCommon& common, TimePoint now) {
     instance.phase = Phase::kEntering;
+    instance.entered = instance.step;
     if (common.timeout) {
       instance.timers.push_back({TimerKind::kStateTimeout, common.timeout->after(now)});
     }
@@ -58,41 +58,71 @@ class Stepper {
     const Event& event = *matched.event;
     instance_.hops = hops_of(event);
     tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
+    const LazyJson found = instance_.data;
     Visit visit(instance_, now_, {});
     settle(visit, state().take(visit, event, matched.entries));
+    if (state().common().retries && instance_.phase == Phase::kLeaving)
+      instance_.found_data = found;
+    proceed({});
+  }
+
+  void apply(const Returned& returned) {
+    if (!waits_for(instance_, returned.call)) return;
+    Visit visit(instance_, now_, {});
+    settle(visit, state().returned(visit, returned.call.index, returned.result));
     proceed({});
   }
 
   void apply(const Fired& fired) {
-    const auto& timers = instance_.timers;
-    if (std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline}) ==
-        timers.end()) {
-      return;
-    }
-    switch (fired.kind) {
-      case TimerKind::kStateTimeout:
-        raise({"direktiv.stateTimeout",
-               fmt::format("state \"{}\" timed out at {}", state().common().id,
-                           format_rfc3339(fired.deadline))});
-        break;
-      case TimerKind::kDelay: {
-        tell(HistoryKind::kElapsed);
-        Visit visit(instance_, now_, {});
-        settle(visit, state().elapsed(visit));
-        break;
-      }
-    }
+    auto& timers = instance_.timers;
+    const auto armed = std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline});
+    if (armed == timers.end()) return;
+    timers.erase(armed);
+    fire(fired);
     proceed({});
   }
 
+  void fire(const Fired& fired) {
+    switch (fired.kind) {
+      case TimerKind::kStateTimeout:
+        return raise({"direktiv.stateTimeout",
+                      fmt::format("state \"{}\" timed out at {}", state().common().id,
+                                  format_rfc3339(fired.deadline))});
+      case TimerKind::kDelay: {
+        tell(HistoryKind::kElapsed);
+        Visit visit(instance_, now_, {});
+        return settle(visit, state().elapsed(visit));
+      }
+      case TimerKind::kRetry: {
+        if (instance_.calls.empty()) return enter_again();
+        Visit visit(instance_, now_, {});
+        return settle(visit, state().retry_calls(visit));
+      }
+      case TimerKind::kInterrupt:
+        return raise(timed_out("interrupt", fired.deadline), Retries::kNo);
+      case TimerKind::kKill: {
+        const WorkflowError error = timed_out("kill", fired.deadline);
+        tell_error(HistoryKind::kRaised, error);
+        instance_.failed_state = state().common().id;
+        if (!instance_.error) instance_.error = error;
+        return end(InstanceStatus::kTimedOut);
+      }
+    }
+  }
+
+  static WorkflowError timed_out(std::string_view which, TimePoint deadline) {
+    return {"direktiv.cancels.timeout", fmt::format("the workflow's `timeouts.{}` ran out at {}",
+                                                    which, format_rfc3339(deadline))};
+  }
+
   void apply(const Cancel& cancel) {
-    tell(HistoryKind::kCancelled, {{"code", cancel.error.code}, {"msg", cancel.error.message}});
+    tell_error(HistoryKind::kCancelled, cancel.error);
     if (!instance_.error) instance_.error = cancel.error;
     end(InstanceStatus::kCancelled);
   }
 
   void apply(const Abandon& abandon) {
-    tell(HistoryKind::kRaised, {{"code", abandon.error.code}, {"msg", abandon.error.message}});
+    tell_error(HistoryKind::kRaised, abandon.error);
     fail(abandon.error);
   }
 
@@ -184,23 +214,55 @@ class Stepper {
     }
   }
 
-  /// SEMANTICS "Errors" 1: the state's work is cancelled, `.error` is put into the data, the first
-  /// `catch` that matches decides; none: the instance fails.
-  void raise(const WorkflowError& error) {
+  /// Whether the state's `retries` are asked.
+  enum class Retries { kNo, kYes };
+
+  /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled and the first `catch` that matches
+  /// decides; where none does, the state's retry policy may have it entered again.
+  void raise(WorkflowError error, Retries retries = Retries::kYes) {
     clear_waits();
+    tell_error(HistoryKind::kRaised, error);
+    const StateCommon& common = state().common();
+    const Catch* entry = find_catch(common, error.code);
+    if (entry == nullptr && retries == Retries::kYes && common.retries &&
+        common.retries->covers(error.code)) {
+      if (common.retries->allows_after(instance_.attempt)) return wait_for_retry(*common.retries);
+      if (instance_.attempt > 1) {
+        error = retries_exceeded(error, instance_.attempt);
+        tell_error(HistoryKind::kRaised, error);
+        entry = find_catch(common, error.code);
+      }
+    }
+    put_error(error);
+    if (entry == nullptr) return fail(error);
+    tell(HistoryKind::kCaught, {{"error", entry->error}});
+    go_to(entry->transition);
+  }
+
+  /// The state is left as if it had never been entered, until the next attempt is due.
+  void wait_for_retry(const RetryPolicy& policy) {
+    if (instance_.found_data) instance_.data = *std::exchange(instance_.found_data, std::nullopt);
+    const TimePoint at = policy.next_at(instance_.attempt, now_);
+    tell(HistoryKind::kRetrying, {{"attempt", instance_.attempt + 1}, {"at", format_rfc3339(at)}});
+    instance_.timers.push_back({TimerKind::kRetry, at});
+    instance_.phase = Phase::kWaiting;
+    instance_.status = InstanceStatus::kWaiting;
+    ++instance_.step;
+  }
+
+  void enter_again() {
+    ++instance_.attempt;
+    ++instance_.step;
+    begin_state(instance_, state().common(), now_);
+  }
+
+  void put_error(const WorkflowError& error) {
     Json told = {{"code", error.code}, {"msg", error.message}};
-    tell(HistoryKind::kRaised, told);
     if (instance_.data.value().is_object()) {
       instance_.data.edit()["error"] = std::move(told);
     } else {
       instance_.data = Json{{"error", std::move(told)}, {"data", instance_.data.value()}};
     }
-    for (const Catch& entry : state().common().catches) {
-      if (!glob_matches(entry.error, error.code)) continue;
-      tell(HistoryKind::kCaught, {{"error", entry.error}});
-      return go_to(entry.transition);
-    }
-    fail(error);
   }
 
   void fail(const WorkflowError& error) {
@@ -218,29 +280,46 @@ class Stepper {
       const WorkflowError error{"millrace.limits.transitions",
                                 fmt::format("the instance made more than {} transitions",
                                             limits_.transitions_per_instance)};
-      tell(HistoryKind::kRaised, {{"code", error.code}, {"msg", error.message}});
+      tell_error(HistoryKind::kRaised, error);
       return fail(error);
     }
     instance_.state = *next;
+    instance_.attempt = 1;
+    instance_.found_data.reset();
     ++instance_.step;
     begin_state(instance_, state().common(), now_);
   }
 
   void end(InstanceStatus status) {
     clear_waits();
+    instance_.timers.clear();
+    instance_.found_data.reset();
     instance_.phase = Phase::kEnded;
     instance_.status = status;
     instance_.ended_at = now_;
     ++instance_.step;
     tell(HistoryKind::kEnded, {{"status", to_string(status)}});
     result_.changed = true;
+    if (!instance_.caller) return;
+    ReturnResult told{.space = instance_.space, .to = *instance_.caller, .result = instance_.data};
+    if (instance_.error) told.result = tl::unexpected(*instance_.error);
+    result_.effects.emplace_back(std::move(told));
   }
 
   void clear_waits() {
     instance_.parked = false;
     instance_.listeners.clear();
-    instance_.timers.clear();
+    std::erase_if(instance_.timers, [](const Timer& timer) { return is_of_state(timer.kind); });
     instance_.slots.clear();
+    for (const Call& call : instance_.calls) {
+      if (call.status != Call::Status::kRunning) continue;
+      result_.effects.emplace_back(CancelChild{instance_.space, call.child});
+    }
+    instance_.calls.clear();
+  }
+
+  void tell_error(HistoryKind kind, const WorkflowError& error) {
+    tell(kind, {{"code", error.code}, {"msg", error.message}});
   }
 
   void tell(HistoryKind kind, Json detail = nullptr) {
@@ -266,6 +345,11 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
   instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
   instance.input.text();  // made once, for both
   instance.data = instance.input;
+  const auto arm = [&](TimerKind kind, const std::optional<Span>& span) {
+    if (span) instance.timers.push_back({kind, span->after(now)});
+  };
+  arm(TimerKind::kInterrupt, workflow.timeouts.interrupt);
+  arm(TimerKind::kKill, workflow.timeouts.kill);
   Stepper::begin_state(instance, workflow.states[instance.state]->common(), now);
   return instance;
 }

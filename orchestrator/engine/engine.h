@@ -26,6 +26,11 @@ struct Fired {
   TimerKind kind{};
   TimePoint deadline;
 };
+/// A call has ended; ignored unless the instance waits for just this attempt of it.
+struct Returned {
+  Caller call;
+  CallResult result;
+};
 /// The results of an Evaluate; ignored unless it is this step that waits for them.
 struct Resumed {
   uint64_t step = 0;
@@ -44,7 +49,7 @@ struct Abandon {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Resumed, Proceed, Cancel, Abandon>;
+using Stimulus = std::variant<Matched, Fired, Returned, Resumed, Proceed, Cancel, Abandon>;
 
 /// ARCHITECTURE, decision 9.
 struct EngineLimits {

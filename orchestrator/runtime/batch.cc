@@ -24,13 +24,20 @@ Status Batch::load() {
   draft_.cursor = TRY(read_cursor(draft_.tx));
   cursor_moved_ = false;
   woken_ = 0;
+  errands_.begin_batch(limits_.errands);
+  TRY(errands_.load());
   return fan_outs_.load();
 }
 
-Status Batch::go_on(TimePoint now) { return fan_outs_.go_on(now, limits_.woken_later); }
+Status Batch::go_on(TimePoint now) {
+  TRY(errands_.run(now));
+  TRY(fan_outs_.go_on(now, limits_.woken_later));
+  return errands_.run(now);
+}
 
 Status Batch::apply(const Input& input) {
-  return std::visit([&](const auto& what) { return apply(input.time, what); }, input.what);
+  TRY(std::visit([&](const auto& what) { return apply(input.time, what); }, input.what));
+  return errands_.run(input.time);
 }
 
 Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id) {
@@ -40,6 +47,7 @@ Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const Instan
                       Abandon{{std::string(kPoison),
                                "this process died again and again while it went on with this "
                                "instance"}}));
+  TRY(errands_.run(now));
   return true;
 }
 
@@ -205,6 +213,8 @@ void Batch::answer(uint64_t request, Result<Json> result) {
 }
 
 Result<BatchOutcome> Batch::finish(TimePoint now) {
+  TRY(errands_.write());
+  errands_.begin_batch(limits_.errands);
   TRY(instances_.write());
   draft_.recent.trim(draft_.tx);
   for (const auto& [counter, number] : draft_.counters) write_counter(draft_.tx, counter, number);

@@ -10,6 +10,7 @@
 #include "model/input.h"
 #include "orchestrator/runtime/commands.h"
 #include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/errands.h"
 #include "orchestrator/runtime/fan_outs.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
@@ -21,6 +22,7 @@ namespace millrace {
 struct BatchLimits {
   size_t woken = 1'000;      ///< by one event; more than that, and it is worked off batch by batch
   size_t woken_later = 250;  ///< of those
+  size_t errands = 250;      ///< of instances with each other; the rest is left to the next batch
 };
 
 /// The error, and the reason of the dead letter, of what the process has died of.
@@ -33,9 +35,10 @@ class Batch {
   /// Begins at the stored cursor, with what the store says is unfinished. The caches are loaded.
   Status load();
 
-  /// Goes on with the events whose targets are too many for one batch.
+  /// Goes on with what was too much for one batch: the errands of instances, then the events with
+  /// too many targets.
   Status go_on(TimePoint now);
-  bool is_unfinished() const { return !fan_outs_.empty(); }
+  bool is_unfinished() const { return !fan_outs_.empty() || !errands_.empty(); }
   /// How many instances they have still to reach.
   size_t fan_out() const { return fan_outs_.left(); }
 
@@ -81,6 +84,7 @@ class Batch {
   BatchLimits limits_;
   Instances instances_{draft_};
   FanOuts fan_outs_{draft_, instances_};
+  Errands errands_{draft_, instances_};
   Groups groups_{draft_, instances_};
   Commands commands_{draft_, instances_, groups_};
   size_t woken_ = 0;           ///< by events of the batch in hand

@@ -10,10 +10,22 @@
 namespace millrace {
 namespace {
 
-AwaitedTypes awaited_types(const Workflow& workflow) {
+AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
   std::set<std::string> types;
-  for (const auto& state : workflow.states) {
-    for (std::string& type : state->awaited_types()) types.insert(std::move(type));
+  std::vector<bool> seen(workflow.states.size());
+  std::vector<StateIndex> left;
+  const auto go_to = [&](std::optional<StateIndex> next) {
+    if (!next || seen[*next]) return;
+    seen[*next] = true;
+    left.push_back(*next);
+  };
+  go_to(from);
+  while (!left.empty()) {
+    const State& state = *workflow.states[left.back()];
+    left.pop_back();
+    for (std::string& type : state.awaited_types()) types.insert(std::move(type));
+    for (const Exit& exit : state.common().exits) go_to(exit.transition);
+    for (const Catch& entry : state.common().catches) go_to(entry.transition);
   }
   return {types.begin(), types.end()};
 }
@@ -78,11 +90,12 @@ Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Re
   return cached;
 }
 
-Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, Revision revision) {
-  auto& cached = awaited_[revision];
+Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, Revision revision,
+                                                             StateIndex state) {
+  auto& cached = awaited_[{revision, state}];
   if (!cached) {
     const auto workflow = TRY(definition(view, revision));
-    cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow));
+    cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
   }
   return cached;
 }

@@ -21,7 +21,7 @@ namespace millrace {
 /// The namespace that there always is.
 inline constexpr std::string_view kDefaultNamespace = "default";
 
-/// The types of events that the states of a workflow may wait for, each once.
+/// The types of events that an instance may come to wait for, each once.
 using AwaitedTypes = std::vector<std::string>;
 
 struct WorkflowEntry {
@@ -53,8 +53,10 @@ class Catalog {
   /// The definition of a revision. Error `store.corrupt` if it is gone or no longer loads.
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
 
-  /// The types of events that its instances may wait for. Errors as `definition`.
-  Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision);
+  /// The types of events that an instance in that state may come to wait for, there or further on.
+  /// Errors as `definition`.
+  Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
+                                                      StateIndex state);
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
   void remove_namespace(Transaction& tx, const std::string& name);
@@ -71,7 +73,7 @@ class Catalog {
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;
-  std::map<Revision, std::shared_ptr<const AwaitedTypes>> awaited_;
+  std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;
 };
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -65,11 +66,19 @@ struct BatchParts {
   EngineLimits limits;
 };
 
+/// One of those that wait (errands.h).
+struct QueuedErrand {
+  Errand errand;
+  uint64_t listen_from = 0;  ///< of a child: what comes behind this may concern it
+  uint64_t row = 0;          ///< in `inbox`; 0: it was made in this batch
+};
+
 struct Draft : BatchParts {
   explicit Draft(BatchParts parts) : BatchParts(std::move(parts)) {}
 
   Cursor cursor;  ///< how far the event stream is applied
   BatchOutcome outcome;
+  std::deque<QueuedErrand> errands;
   std::map<Counter, uint64_t> counters;  ///< those that were used, as they now stand
 
   /// The next number of that kind.

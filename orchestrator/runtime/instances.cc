@@ -7,17 +7,30 @@
 #include "orchestrator/runtime/messages.h"
 
 namespace millrace {
+namespace {
+
+std::optional<Errand> as_errand(Effect& effect) {
+  if (auto* start = std::get_if<StartChild>(&effect)) return std::move(*start);
+  if (auto* cancel = std::get_if<CancelChild>(&effect)) return std::move(*cancel);
+  if (auto* result = std::get_if<ReturnResult>(&effect)) return std::move(*result);
+  return std::nullopt;
+}
+
+}  // namespace
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, Beginning beginning) {
   ++draft_.outcome.counts.instances_started;
-  const InstanceId id = draft_.make_id(now);
+  const InstanceId id = beginning.id ? *beginning.id : draft_.make_id(now);
   Touched& touched = touched_[id];
   touched.is_new = true;
   touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
-                                   std::move(beginning.data), now, draft_.recent.last());
+                                   std::move(beginning.data), now,
+                                   beginning.listen_from.value_or(draft_.recent.last()));
   touched.instance.idempotency_key = std::move(beginning.idempotency_key);
   touched.instance.hops = beginning.hops;
+  touched.instance.caller = beginning.caller;
+  touched.instance.depth = beginning.depth;
   touched.data = touched.instance.data.shared_text();
   beginning.how["revision"] = entry.latest;
   touched.history.push_back(
@@ -34,6 +47,8 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   touched.instance = std::move(*instance);
   touched.data = touched.instance.data.shared_text();
   touched.had_slots = !touched.instance.slots.empty();
+  touched.had_found_data = touched.instance.found_data.has_value();
+  touched.calls = touched.instance.calls;
   return &touched;
 }
 
@@ -75,6 +90,8 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   for (Effect& effect : result.effects) {
     if (const auto* publish = std::get_if<Publish>(&effect)) {
       TRY(take(instance.id, *publish));
+    } else if (auto errand = as_errand(effect)) {
+      draft_.errands.push_back({std::move(*errand), draft_.recent.last()});
     } else {
       draft_.outcome.effects.push_back(std::move(effect));
     }
@@ -85,7 +102,8 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
     ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   draft_.waiting.update(draft_.catalog.name_of(instance.space), instance);
-  draft_.recent.update(instance, TRY(draft_.catalog.awaited(draft_.tx, instance.revision)));
+  draft_.recent.update(instance,
+                       TRY(draft_.catalog.awaited(draft_.tx, instance.revision, instance.state)));
   return true;
 }
 
@@ -147,7 +165,9 @@ Status Instances::write() {
     write_instance(draft_.tx, instance,
                    {.input = touched.is_new,
                     .data = instance.data.shared_text() != touched.data,
-                    .slots = touched.had_slots || !instance.slots.empty()});
+                    .slots = touched.had_slots || !instance.slots.empty(),
+                    .found_data = touched.had_found_data || instance.found_data,
+                    .calls = &touched.calls});
   }
   touched_.clear();
   return {};

@@ -19,6 +19,8 @@ struct Touched {
   bool changed = false;
   std::shared_ptr<const std::string> data;  ///< its text as read
   bool had_slots = false;
+  bool had_found_data = false;
+  std::vector<Call> calls;  ///< as read
   std::vector<HistoryRecord> history;
 };
 
@@ -28,6 +30,10 @@ struct Beginning {
   Json how;           ///< detail of its first record
   uint32_t hops = 0;  ///< of the events that started it, the highest
   std::string idempotency_key;
+  std::optional<InstanceId> id;         ///< none: a new one
+  std::optional<uint64_t> listen_from;  ///< none: from now on
+  std::optional<Caller> caller;
+  uint32_t depth = 0;
 };
 
 class Instances {

@@ -28,7 +28,7 @@ constexpr Duration kSettleDelay{20};
 bool may_be_overtaken(const TimerInput& timer) {
   if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
   const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
-  return owner != nullptr && owner->kind == TimerKind::kStateTimeout;
+  return owner != nullptr && owner->kind != TimerKind::kDelay && owner->kind != TimerKind::kRetry;
 }
 
 }  // namespace
@@ -107,10 +107,11 @@ Status Processor::load_caches() {
   std::vector<Instance> on_their_way;
   TRY(each_living(tx_, [&](const Instance& head) {
     waiting_.update(catalog_.name_of(head.space), head);
-    if (head.phase != Phase::kWaiting) on_their_way.push_back(head);
+    if (is_on_its_way(head)) on_their_way.push_back(head);
   }));
   for (const Instance& head : on_their_way) {
-    recent_.update(head, TRY(catalog_.awaited(tx_, head.revision)));
+    recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));
+    if (head.phase == Phase::kWaiting) continue;
     // It stopped between two states, or an evaluation was under way: it goes on from there.
     unfinished_.push_back({head.space, head.id});
   }

@@ -19,6 +19,33 @@ Json to_json(const EventFilter& filter) {
   return {{"type", filter.type}, {"context", std::move(context)}};
 }
 
+std::string_view to_string(Call::Status status) {
+  switch (status) {
+    case Call::Status::kQueued:
+      return "queued";
+    case Call::Status::kRunning:
+      return "running";
+    case Call::Status::kBetween:
+      return "retrying";
+    case Call::Status::kDone:
+      return "complete";
+    case Call::Status::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+Json to_json(const std::vector<Call>& calls) {
+  Json items = Json::array();
+  for (const Call& call : calls) {
+    Json json{{"status", to_string(call.status)}, {"attempt", call.attempt}};
+    if (call.attempt > 0) json["instance"] = to_string(call.child);
+    if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
+    items.push_back(std::move(json));
+  }
+  return items;
+}
+
 std::string_view to_string(Start::Kind kind) {
   switch (kind) {
     case Start::Kind::kDefault:
@@ -160,9 +187,14 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
   if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
   std::optional<TimePoint> deadline;
   for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kRetry) {
+      json["nextRetryAt"] = format_rfc3339(timer.deadline);
+      continue;
+    }
     deadline = std::min(deadline.value_or(timer.deadline), timer.deadline);
   }
   if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
 }
 
@@ -212,7 +244,8 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   Json json = TRY(head(view, known, *found));
   json["input"] = found->input.value();
   json["data"] = found->data.value();
-  json["attempt"] = 1;
+  json["attempt"] = found->attempt;
+  if (!found->calls.empty()) json["calls"] = to_json(found->calls);
   if (has_ended(found->status)) json["output"] = found->data.value();
   return json;
 }

@@ -37,17 +37,26 @@ Status Recent::load(const View& view) {
   return {};
 }
 
-void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
-  if (const auto found = on_their_way_.find(instance.id); found != on_their_way_.end()) {
-    const OnItsWay& one = found->second;
-    froms_.erase(froms_.find(one.from));
-    for (const std::string& type : *one.types) {
-      const auto awaited = awaited_.find(std::pair(one.space, type));
-      if (--awaited->second == 0) awaited_.erase(awaited);
-    }
-    on_their_way_.erase(found);
+bool is_on_its_way(const Instance& instance) {
+  return !has_ended(instance.status) &&
+         (instance.phase != Phase::kWaiting || !instance.calls.empty());
+}
+
+void Recent::forget(const InstanceId& instance) {
+  const auto found = on_their_way_.find(instance);
+  if (found == on_their_way_.end()) return;
+  const OnItsWay& one = found->second;
+  froms_.erase(froms_.find(one.from));
+  for (const std::string& type : *one.types) {
+    const auto awaited = awaited_.find(std::pair(one.space, type));
+    if (--awaited->second == 0) awaited_.erase(awaited);
   }
-  if (has_ended(instance.status) || instance.phase == Phase::kWaiting || types->empty()) return;
+  on_their_way_.erase(found);
+}
+
+void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
+  forget(instance.id);
+  if (!is_on_its_way(instance) || types->empty()) return;
   froms_.insert(instance.listen_from);
   for (const std::string& type : *types) ++awaited_[std::pair(instance.space, type)];
   on_their_way_.emplace(instance.id,

@@ -1,8 +1,9 @@
 // Recent: events that were applied while some instance was on its way to a wait (parked for an
-// evaluation, or between two turns) and so could not listen yet. They are kept, numbered in the
-// order of their coming, until nobody is on its way any more that may want them; an instance that
-// begins to listen is offered those behind its `listen_from` (SEMANTICS "Events in" 4). Rows of the
-// store, with a picture in memory of who is on its way and what is kept. Engine thread only.
+// evaluation, between two turns, or waiting for its calls) and so could not listen yet. They are
+// kept, numbered in the order of their coming, until nobody is on its way any more that may want
+// them; an instance that begins to listen is offered those behind its `listen_from` (SEMANTICS
+// "Events in" 4). Rows of the store, with a picture in memory of who is on its way and what is
+// kept. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,10 @@ struct RecentMatch {
   std::vector<size_t> entries;  ///< of the instance's listeners, ascending
 };
 
+/// Whether it may come to listen without an event, a timer or a command moving it: it evaluates,
+/// is between two turns, or waits for its calls. A head will do.
+bool is_on_its_way(const Instance& instance);
+
 class Recent {
  public:
   /// Reads what is kept; the instances are to be shown by update().
@@ -41,6 +46,7 @@ class Recent {
 
   /// Notes whether the instance is on its way, and to which types of events it may be.
   void update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types);
+  void forget(const InstanceId& instance);
 
   /// The number of the newest event that was ever kept: where who is moved now listens from.
   uint64_t last() const { return last_; }

@@ -24,8 +24,8 @@ Reader open(std::string_view bytes) {
   return reader;
 }
 
-/// Heads have `hops` since version 2.
-constexpr uint8_t kHeadVersion = 2;
+/// Heads have `hops` since version 2, and what belongs to calls and retries since version 3.
+constexpr uint8_t kHeadVersion = 3;
 
 /// The record, if all of it was read.
 template <class T>
@@ -81,6 +81,21 @@ void put_error(Writer& writer, const WorkflowError& error) {
 WorkflowError get_error(Reader& reader) {
   std::string code = get_string(reader);
   return {std::move(code), get_string(reader)};
+}
+
+void put_caller(Writer& writer, const Caller& caller) {
+  writer.id(caller.instance.bytes);
+  writer.varint(caller.entered);
+  writer.varint(caller.index);
+  writer.varint(caller.attempt);
+}
+Caller get_caller(Reader& reader) {
+  Caller caller;
+  caller.instance.bytes = reader.id();
+  caller.entered = reader.varint();
+  caller.index = get_u32(reader);
+  caller.attempt = get_u32(reader);
+  return caller;
 }
 
 void put_listener(Writer& writer, const Listener& listener) {
@@ -183,6 +198,11 @@ std::string encode_head(const Instance& instance) {
   writer.bytes(instance.failed_state);
   writer.bytes(instance.idempotency_key);
   writer.varint(instance.hops);
+  writer.varint(instance.entered);
+  writer.varint(instance.attempt);
+  put_optional(writer, instance.caller, put_caller);
+  writer.varint(instance.depth);
+  writer.varint(instance.calls.size());
   return writer.take();
 }
 
@@ -211,14 +231,119 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.listeners.push_back(get_listener(reader));
   }
   for (size_t left = reader.count(); left > 0; --left) {
-    const auto kind = get_enum(reader, TimerKind::kDelay);
+    const auto kind = get_enum(reader, TimerKind::kKill);
     instance.timers.push_back({.kind = kind, .deadline = get_time(reader)});
   }
   instance.error = get_optional(reader, get_error);
   instance.failed_state = get_string(reader);
   instance.idempotency_key = get_string(reader);
   if (version >= 2) instance.hops = get_u32(reader);
+  if (version >= 3) {
+    instance.entered = reader.varint();
+    instance.attempt = get_u32(reader);
+    instance.caller = get_optional(reader, get_caller);
+    instance.depth = get_u32(reader);
+    const uint32_t calls = get_u32(reader);
+    if (calls > kMostCalls) reader.fail();
+    instance.calls.resize(reader.ok() ? calls : 0);
+  }
   return close(reader, std::move(instance), "instance");
+}
+
+std::string encode_call(const Call& call) {
+  Writer writer = begin();
+  put_enum(writer, call.status);
+  writer.varint(call.attempt);
+  writer.id(call.child.bytes);
+  put_optional(writer, call.retry_at, put_time);
+  writer.bytes(call.input.text());
+  writer.bytes(call.result.text());
+  return writer.take();
+}
+
+Result<Call> decode_call(std::string_view bytes) {
+  Reader reader = open(bytes);
+  Call call;
+  call.status = get_enum(reader, Call::Status::kFailed);
+  call.attempt = get_u32(reader);
+  call.child.bytes = reader.id();
+  call.retry_at = get_optional(reader, get_time);
+  call.input = get_json(reader);
+  call.result = get_json(reader);
+  return close(reader, std::move(call), "call");
+}
+
+std::string encode(const InboxRecord& record) {
+  Writer writer = begin();
+  writer.varint(record.listen_from);
+  writer.u8(static_cast<uint8_t>(record.errand.index()));
+  if (const auto* start = std::get_if<StartChild>(&record.errand)) {
+    writer.varint(static_cast<uint32_t>(start->space));
+    writer.id(start->child.bytes);
+    writer.bytes(start->workflow);
+    writer.bytes(start->input.text());
+    put_optional(writer, start->caller, put_caller);
+    writer.id(start->by.bytes);
+    writer.varint(start->depth);
+    writer.varint(start->hops);
+  } else if (const auto* cancel = std::get_if<CancelChild>(&record.errand)) {
+    writer.varint(static_cast<uint32_t>(cancel->space));
+    writer.id(cancel->child.bytes);
+  } else {
+    const auto& result = std::get<ReturnResult>(record.errand);
+    writer.varint(static_cast<uint32_t>(result.space));
+    put_caller(writer, result.to);
+    writer.boolean(result.result.has_value());
+    if (result.result) {
+      writer.bytes(result.result->text());
+    } else {
+      put_error(writer, result.result.error());
+    }
+  }
+  return writer.take();
+}
+
+Result<InboxRecord> decode_inbox(std::string_view bytes) {
+  Reader reader = open(bytes);
+  InboxRecord record;
+  record.listen_from = reader.varint();
+  switch (reader.u8()) {
+    case 0: {
+      StartChild start;
+      start.space = NamespaceNumber(get_u32(reader));
+      start.child.bytes = reader.id();
+      start.workflow = get_string(reader);
+      start.input = get_json(reader);
+      start.caller = get_optional(reader, get_caller);
+      start.by.bytes = reader.id();
+      start.depth = get_u32(reader);
+      start.hops = get_u32(reader);
+      record.errand = std::move(start);
+      break;
+    }
+    case 1: {
+      CancelChild cancel;
+      cancel.space = NamespaceNumber(get_u32(reader));
+      cancel.child.bytes = reader.id();
+      record.errand = cancel;
+      break;
+    }
+    case 2: {
+      ReturnResult result;
+      result.space = NamespaceNumber(get_u32(reader));
+      result.to = get_caller(reader);
+      if (reader.boolean()) {
+        result.result = get_json(reader);
+      } else {
+        result.result = tl::unexpected(get_error(reader));
+      }
+      record.errand = std::move(result);
+      break;
+    }
+    default:
+      reader.fail();
+  }
+  return close(reader, std::move(record), "inbox");
 }
 
 std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots) {
@@ -265,7 +390,7 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     HistoryRecord record;
     record.time = get_time(reader);
-    record.kind = get_enum(reader, HistoryKind::kEnded);
+    record.kind = get_enum(reader, HistoryKind::kRetrying);
     record.state = get_string(reader);
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
       Result<Json> json = parse_own_json(detail);

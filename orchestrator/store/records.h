@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
+#include "model/effect.h"
 #include "model/history.h"
 #include "model/input.h"
 #include "model/instance.h"
@@ -43,13 +44,26 @@ struct DefinitionRecord {
 std::string encode(const DefinitionRecord& record);
 Result<DefinitionRecord> decode_definition(std::string_view bytes);
 
-/// The head row of an instance: all but its JSON, which stands in rows of its own beside it.
+/// The head row of an instance: all but its JSON, which stands in rows of its own beside it, as do
+/// its calls: of those it tells the number.
 std::string encode_head(const Instance& instance);
 Result<Instance> decode_head(std::string_view bytes);
 
 /// What a state has got so far (Instance::slots).
 std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots);
 Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes);
+
+/// One call of an instance.
+std::string encode_call(const Call& call);
+Result<Call> decode_call(std::string_view bytes);
+
+/// An errand that waits for the next batch.
+struct InboxRecord {
+  Errand errand;
+  uint64_t listen_from = 0;  ///< of a child that is to start
+};
+std::string encode(const InboxRecord& record);
+Result<InboxRecord> decode_inbox(std::string_view bytes);
 
 /// The history of one instance in one batch.
 struct HistoryRow {

@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 2;
+constexpr uint64_t kFormat = 3;
 
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
@@ -49,8 +49,16 @@ std::string part_key(std::string prefix, Part part) {
   return prefix;
 }
 
+std::string call_key(const std::string& prefix, size_t index) {
+  Writer key;
+  key.raw(part_key(prefix, Part::kCall));
+  key.u32(static_cast<uint32_t>(index));
+  return key.take();
+}
+
 bool is_head(std::string_view key) {
-  return !key.empty() && key.back() == static_cast<char>(Part::kHead);
+  constexpr size_t kSize = 4 + 16 + 1;  // namespace, id, part
+  return key.size() == kSize && key.back() == static_cast<char>(Part::kHead);
 }
 
 std::string definition_key(Revision revision) {
@@ -155,7 +163,33 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
   if (const auto slots = view.get(table, part_key(prefix, Part::kSlots))) {
     instance.slots = TRY(decode_slots(*slots));
   }
+  if (const auto found = view.get(table, part_key(prefix, Part::kFoundData))) {
+    instance.found_data = LazyJson::of_text(std::string(*found));
+  }
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    auto call = TRY(read(view, table, call_key(prefix, i), decode_call));
+    if (!call)
+      return fail("store.corrupt",
+                  fmt::format("instance {} lacks call {}", to_string(instance.id), i));
+    instance.calls[i] = std::move(*call);
+  }
   return {};
+}
+
+bool stands_as(const Call& call, const Call& row) {
+  return call.status == row.status && call.attempt == row.attempt && call.child == row.child &&
+         call.retry_at == row.retry_at && call.input.shared_text() == row.input.shared_text() &&
+         call.result.shared_text() == row.result.shared_text();
+}
+
+/// Writes those calls that are not as their rows, erases the rows of those that are gone.
+void write_calls(Transaction& tx, const std::string& prefix, const std::vector<Call>& calls,
+                 const std::vector<Call>& rows) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (i < rows.size() && stands_as(calls[i], rows[i])) continue;
+    tx.put(Table::kLive, call_key(prefix, i), encode_call(calls[i]));
+  }
+  for (size_t i = calls.size(); i < rows.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
 }
 
 Result<std::optional<Instance>> read_head(const View& view, Table table,
@@ -196,7 +230,7 @@ void write_counter(Transaction& tx, Counter counter, uint64_t last) {
 
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
-  // What format 1 wrote is read as it is: heads tell their own version.
+  // What older formats wrote is read as it is: heads tell their own version.
   if (!format || (*format >= 1 && *format < kFormat)) {
     tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
     return tx.commit();
@@ -285,12 +319,22 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   tx.put(table, part_key(prefix, Part::kHead), encode_head(instance));
   if (changed.input) tx.put(table, part_key(prefix, Part::kInput), instance.input.text());
   if (changed.data) tx.put(table, part_key(prefix, Part::kData), instance.data.text());
+  if (changed.calls != nullptr) write_calls(tx, prefix, instance.calls, *changed.calls);
   if (!ended) {
-    if (!changed.slots) return;
-    if (instance.slots.empty()) {
-      tx.erase(table, part_key(prefix, Part::kSlots));
-    } else {
-      tx.put(table, part_key(prefix, Part::kSlots), encode_slots(instance.slots));
+    const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
+      if (there) {
+        tx.put(table, part_key(prefix, part), bytes());
+      } else {
+        tx.erase(table, part_key(prefix, part));
+      }
+    };
+    if (changed.slots) {
+      put_or_erase(Part::kSlots, !instance.slots.empty(),
+                   [&] { return encode_slots(instance.slots); });
+    }
+    if (changed.found_data) {
+      put_or_erase(Part::kFoundData, instance.found_data.has_value(),
+                   [&] { return instance.found_data->text(); });
     }
     return;
   }
@@ -302,7 +346,7 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
       tx.put(table, part_key(prefix, part), std::string(*bytes));
     }
   }
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots}) {
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData}) {
     tx.erase(Table::kLive, part_key(prefix, part));
   }
 }
@@ -596,6 +640,21 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
     see(TRY(decode_number(key)));
     return true;
   });
+}
+
+void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
+  tx.put(Table::kInbox, key_of(number), encode(record));
+}
+
+void erase_inbox(Transaction& tx, uint64_t number) { tx.erase(Table::kInbox, key_of(number)); }
+
+Status each_inbox(const View& view,
+                  const std::function<void(uint64_t number, InboxRecord record)>& see) {
+  return walk(view, Table::kInbox, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(number_of(key), TRY(decode_inbox(value)));
+                return true;
+              });
 }
 
 namespace {

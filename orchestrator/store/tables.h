@@ -36,6 +36,7 @@ enum class Counter : uint8_t {
   kDelayed,
   kGrouped,
   kRecent,
+  kInbox,
 };
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
@@ -64,7 +65,15 @@ void write_definition(Transaction& tx, Revision revision, const DefinitionRecord
 
 // Instances. The living stand in one table and the ended in another, under the same keys.
 
-enum class Part : uint8_t { kHead = 0, kInput = 1, kData = 2, kSlots = 3 };
+/// kCall is followed by the call's index.
+enum class Part : uint8_t {
+  kHead = 0,
+  kInput = 1,
+  kData = 2,
+  kSlots = 3,
+  kFoundData = 4,
+  kCall = 5
+};
 
 /// A living instance with its data, but without its input. nullopt: there is none.
 Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
@@ -79,6 +88,8 @@ struct Changed {
   bool input = false;
   bool data = false;
   bool slots = false;
+  bool found_data = false;
+  const std::vector<Call>* calls = nullptr;  ///< as they stand in the rows; null: there are none
 };
 /// Writes a living instance, or moves one that has ended to the ended ones.
 void write_instance(Transaction& tx, const Instance& instance, Changed changed);
@@ -195,6 +206,13 @@ void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
 Status each_dedupe(const View& view,
                    const std::function<void(TimePoint time, uint64_t sequence,
                                             const std::vector<Fingerprint>& events)>& see);
+
+// Inbox: errands of instances that a batch has left to the next one, in their order.
+
+void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record);
+void erase_inbox(Transaction& tx, uint64_t number);
+Status each_inbox(const View& view,
+                  const std::function<void(uint64_t number, InboxRecord record)>& see);
 
 // Starts under an idempotency key.
 

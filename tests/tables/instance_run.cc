@@ -17,10 +17,6 @@ namespace {
 
 InstanceId run_id() { return {{0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}; }
 
-std::string_view name_of(TimerKind kind) {
-  return kind == TimerKind::kStateTimeout ? "timeout" : "delay";
-}
-
 std::string shown_error(const Json& detail) {
   return fmt::format("{}: {}", detail["code"].get<std::string>(), detail["msg"].get<std::string>());
 }
@@ -55,6 +51,14 @@ std::string shown_evaluate(const Evaluate& evaluate) {
                      fmt::join(programs, " ; "));
 }
 
+std::string shown_start(const StartChild& start) {
+  const std::string what = fmt::format("{} {}", start.workflow, start.input.text());
+  if (!start.caller) return "starts detached " + what;
+  const std::string again =
+      start.caller->attempt > 1 ? fmt::format(", attempt {}", start.caller->attempt) : "";
+  return fmt::format("starts [{}] {}{}", start.caller->index, what, again);
+}
+
 /// Of history, what is to be seen nowhere else.
 std::optional<std::string> shown_record(const HistoryRecord& record) {
   switch (record.kind) {
@@ -76,6 +80,22 @@ std::optional<std::string> shown_record(const HistoryRecord& record) {
 }  // namespace
 
 TimePoint run_start() { return from_millis(1'704'067'200'000); }
+
+std::string_view name_of(TimerKind kind) {
+  switch (kind) {
+    case TimerKind::kStateTimeout:
+      return "timeout";
+    case TimerKind::kDelay:
+      return "delay";
+    case TimerKind::kRetry:
+      return "retry";
+    case TimerKind::kInterrupt:
+      return "interrupt";
+    case TimerKind::kKill:
+      return "kill";
+  }
+  return "unknown";
+}
 
 std::string shown_time(TimePoint time) {
   constexpr std::pair<int64_t, std::string_view> kUnits[] = {
@@ -168,6 +188,19 @@ const TraceRow& InstanceRun::evaluated(EvaluationResult result) {
   return give("evaluated", Resumed{.step = asked_->step, .results = results});
 }
 
+const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResult result) {
+  Caller call{.instance = instance_.id, .index = index, .attempt = attempt};
+  for (const auto& [child, caller] : children_) {
+    if (caller.index == index && (attempt == 0 || caller.attempt == attempt) &&
+        caller.entered >= call.entered) {
+      call.entered = caller.entered;
+      call.attempt = std::max(call.attempt, caller.attempt);
+    }
+  }
+  return give(fmt::format("returned {}", index),
+              Returned{.call = call, .result = std::move(result)});
+}
+
 const TraceRow& InstanceRun::cancel(const WorkflowError& error) {
   return give("cancel", Cancel{error});
 }
@@ -211,6 +244,11 @@ void InstanceRun::note_effects() {
     } else if (const auto* evaluate = std::get_if<Evaluate>(&effect)) {
       asked_ = *evaluate;
       does.push_back(shown_evaluate(*evaluate));
+    } else if (const auto* start = std::get_if<StartChild>(&effect)) {
+      if (start->caller) children_[start->child] = *start->caller;
+      does.push_back(shown_start(*start));
+    } else if (const auto* cancel = std::get_if<CancelChild>(&effect)) {
+      does.push_back(fmt::format("cancels [{}]", children_.at(cancel->child).index));
     } else {
       does.emplace_back("BROKEN: an effect that no state can have");
     }
@@ -269,6 +307,7 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
                     after.parked == before.parked && after.listeners == before.listeners &&
                     after.timers == before.timers && after.slots == before.slots &&
                     after.data == before.data && after.error == before.error &&
+                    after.calls.size() == before.calls.size() && after.attempt == before.attempt &&
                     after.transitions == before.transitions && after.exit == before.exit &&
                     after.ended_at == before.ended_at && after.listen_from == before.listen_from;
   must(result.changed || same, "it says that nothing changed");
@@ -281,8 +320,14 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
   must((after.phase == Phase::kEnded) == has_ended(after.status), "phase and status disagree");
   must((after.phase == Phase::kWaiting) == (after.status == InstanceStatus::kWaiting),
        "phase and status disagree about waiting");
-  must(after.phase != Phase::kWaiting || !after.listeners.empty() || !after.timers.empty(),
+  const bool is_called = std::any_of(after.calls.begin(), after.calls.end(), [](const Call& call) {
+    return call.status == Call::Status::kRunning;
+  });
+  must(after.phase != Phase::kWaiting || is_called || !after.listeners.empty() ||
+           std::any_of(after.timers.begin(), after.timers.end(),
+                       [](const Timer& timer) { return is_of_state(timer.kind); }),
        "it waits for nothing");
+  must(after.phase == Phase::kWaiting || after.calls.empty(), "it calls and does not wait");
   must(after.phase == Phase::kWaiting || after.listeners.empty(), "it listens and does not wait");
   must(after.phase == Phase::kWaiting || after.slots.empty(), "it keeps slots and does not wait");
   must(after.phase != Phase::kEnded || (after.timers.empty() && after.ended_at.has_value()),

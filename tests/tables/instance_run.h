@@ -3,6 +3,7 @@
 // events with the instance's listeners, fires its timers in order and carries results back.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ TimePoint run_start();
 
 /// A time of a run as the tables write it: how long after its start (`1h30m`, `500ms`).
 std::string shown_time(TimePoint time);
+
+/// How the tables call a timer: `timeout`, `delay`, `retry`, `interrupt`, `kill`.
+std::string_view name_of(TimerKind kind);
 
 /// The workflow of a definition that must be right; stops the test program where it is not.
 std::shared_ptr<const Workflow> load_right_workflow(std::string_view yaml);
@@ -61,6 +65,8 @@ class InstanceRun {
   const TraceRow& event(const Event& event);
   /// Answers the newest Evaluate effect (with its step, which may be stale by now).
   const TraceRow& evaluated(EvaluationResult result);
+  /// Ends a call; an attempt of 0 is the one that is under way.
+  const TraceRow& returned(uint32_t index, uint32_t attempt, CallResult result);
   const TraceRow& cancel(const WorkflowError& error);
   /// Any other, as it is.
   const TraceRow& give(std::string input, const Stimulus& stimulus);
@@ -98,6 +104,7 @@ class InstanceRun {
   StepResult last_;
   bool changed_ = false;
   std::optional<Evaluate> asked_;
+  std::map<InstanceId, Caller> children_;  ///< by whom they were called
 };
 
 /// History as lines: `entered wait {"a":1}`, `woken wait {"id":…}`; the data behind a `/`.

@@ -157,6 +157,24 @@ Result<EvaluationResult> parse_results(std::string_view text) {
   return results;
 }
 
+/// `INDEX RESULT`, `INDEX error CODE MESSAGE`; `INDEX#ATTEMPT` where it is not the last one.
+Status perform_returned(InstanceRun& run, std::string_view input) {
+  const auto number = [](std::string_view digits) {
+    return static_cast<uint32_t>(std::strtoul(std::string(digits).c_str(), nullptr, 10));
+  };
+  const std::string_view call = take_word(input);
+  const size_t mark = call.find('#');
+  const uint32_t attempt = mark == std::string_view::npos ? 0 : number(call.substr(mark + 1));
+  if (input.starts_with("error ")) {
+    take_word(input);
+    const std::string code(take_word(input));
+    run.returned(number(call), attempt, tl::unexpected(WorkflowError{code, std::string(input)}));
+  } else {
+    run.returned(number(call), attempt, LazyJson(TRY(parse_json(input))));
+  }
+  return {};
+}
+
 /// Carries out one row.
 Status perform(InstanceRun& run, std::string_view at, std::string_view input, size_t number) {
   const TimePoint time = TRY(parse_at(at));
@@ -174,16 +192,23 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     if (!run.asked()) return fail("table.input", "nothing has been asked");
     run.evaluated(TRY(parse_results(input)));
   } else if (word == "fire") {
-    const std::string_view kind = take_word(input);
-    if (kind != "delay" && kind != "timeout") return fail("table.input", "fire delay, or timeout");
-    run.fire(kind == "delay" ? TimerKind::kDelay : TimerKind::kStateTimeout, TRY(parse_at(input)));
+    const std::string_view name = take_word(input);
+    for (const TimerKind kind : {TimerKind::kStateTimeout, TimerKind::kDelay, TimerKind::kRetry,
+                                 TimerKind::kInterrupt, TimerKind::kKill}) {
+      if (name_of(kind) != name) continue;
+      run.fire(kind, TRY(parse_at(input)));
+      return {};
+    }
+    return fail("table.input", fmt::format("there is no timer \"{}\"", name));
+  } else if (word == "returned") {
+    return perform_returned(run, input);
   } else if (word == "cancel") {
     const std::string code(take_word(input));
     run.cancel({code, std::string(input)});
   } else {
     return fail("table.input",
                 fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, "
-                            "fire and cancel",
+                            "returned, fire and cancel",
                             word));
   }
   return {};

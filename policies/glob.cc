@@ -1,4 +1,4 @@
-#include "orchestrator/engine/glob.h"
+#include "policies/glob.h"
 
 namespace millrace {
 namespace {

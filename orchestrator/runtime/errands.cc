@@ -1,0 +1,127 @@
+#include "orchestrator/runtime/errands.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace millrace {
+namespace {
+
+/// A child that is yet to start, as Recent is to see it.
+Instance waiting_to_start(const StartChild& errand, uint64_t listen_from) {
+  return {.id = errand.child, .space = errand.space, .listen_from = listen_from};
+}
+
+}  // namespace
+
+Status Errands::load() {
+  draft_.errands.clear();
+  TRY(each_inbox(draft_.tx, [&](uint64_t number, InboxRecord record) {
+    draft_.errands.push_back(
+        {.errand = std::move(record.errand), .listen_from = record.listen_from, .row = number});
+  }));
+  for (const QueuedErrand& queued : draft_.errands) TRY(keep_events(queued));
+  return {};
+}
+
+Status Errands::run(TimePoint now) {
+  auto& queue = draft_.errands;
+  for (; !queue.empty() && left_ > 0; --left_) {
+    const QueuedErrand next = std::move(queue.front());
+    queue.pop_front();
+    if (next.row != 0) erase_inbox(draft_.tx, next.row);
+    TRY(std::visit([&](const auto& errand) { return run(now, errand, next.listen_from); },
+                   next.errand));
+  }
+  return {};
+}
+
+Status Errands::write() {
+  for (QueuedErrand& queued : draft_.errands) {
+    if (queued.row != 0) continue;
+    queued.row = TRY(draft_.next(Counter::kInbox));
+    write_inbox(draft_.tx, queued.row, {queued.errand, queued.listen_from});
+    TRY(keep_events(queued));
+  }
+  return {};
+}
+
+/// A child that has still to start may miss no event of those that come in between.
+Status Errands::keep_events(const QueuedErrand& queued) {
+  const auto* const start = std::get_if<StartChild>(&queued.errand);
+  if (start == nullptr || !draft_.catalog.has_namespace(start->space)) return {};
+  const WorkflowEntry* const entry = draft_.catalog.find_workflow(start->space, start->workflow);
+  if (entry == nullptr) return {};
+  const Revision revision{entry->number, entry->latest};
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, revision));
+  draft_.recent.update(waiting_to_start(*start, queued.listen_from),
+                       TRY(draft_.catalog.awaited(draft_.tx, revision, workflow->start.state)));
+  return {};
+}
+
+Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_from) {
+  draft_.recent.forget(errand.child);
+  if (errand.caller && !TRY(is_wanted(errand.space, *errand.caller))) return {};
+  const WorkflowEntry* const entry =
+      draft_.catalog.has_namespace(errand.space)
+          ? draft_.catalog.find_workflow(errand.space, errand.workflow)
+          : nullptr;
+  if (entry == nullptr) {
+    return refuse(
+        now, errand,
+        {"direktiv.subflow.notExist", fmt::format("there is no workflow \"{}\"", errand.workflow)});
+  }
+  const auto workflow = draft_.catalog.definition(draft_.tx, {entry->number, entry->latest});
+  if (!workflow) {
+    return refuse(
+        now, errand,
+        {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
+                                                  errand.workflow, workflow.error().message)});
+  }
+  TRY(instances_.start(now, *entry, **workflow,
+                       {.data = errand.input.value(),
+                        .how = {{"by", "subflow"}, {"parent", to_string(errand.by)}},
+                        .hops = errand.hops,
+                        .id = errand.child,
+                        .listen_from = listen_from,
+                        .caller = errand.caller,
+                        .depth = errand.depth}));
+  return {};
+}
+
+Result<bool> Errands::is_wanted(NamespaceNumber space, const Caller& caller) {
+  const Touched* const touched = TRY(instances_.touch(space, caller.instance));
+  return touched != nullptr && waits_for(touched->instance, caller);
+}
+
+Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError error) {
+  if (!errand.caller) {
+    spdlog::warn("instance {} could start no detached subflow: {}", to_string(errand.by),
+                 error.message);
+    return {};
+  }
+  return run(
+      now,
+      ReturnResult{
+          .space = errand.space, .to = *errand.caller, .result = tl::unexpected(std::move(error))},
+      0);
+}
+
+Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
+  Touched* const touched = TRY(instances_.touch(errand.space, errand.child));
+  if (touched == nullptr) return {};
+  TRY(instances_.step(
+      now, *touched,
+      Cancel{{"direktiv.cancels.parent", "the instance that called it waits for it no longer"}}));
+  return {};
+}
+
+Status Errands::run(TimePoint now, const ReturnResult& errand, uint64_t) {
+  Touched* const touched = TRY(instances_.touch(errand.space, errand.to.instance));
+  if (touched == nullptr) return {};
+  TRY(instances_.step(now, *touched, Returned{.call = errand.to, .result = errand.result}));
+  return {};
+}
+
+}  // namespace millrace

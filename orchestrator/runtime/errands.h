@@ -1,0 +1,49 @@
+// Errands: what instances want of each other. The engine steps one instance and touches no other,
+// so what concerns another (a child is to start, to be cancelled, has ended) is put at the end of a
+// queue, which is worked off behind each input, up to a bound for each batch. What is left then is
+// written into `inbox` with the same commit and comes first in the next batch. Whoever an errand is
+// for may have gone on since: it names the call that it belongs to, and is ignored when that is
+// over. Engine thread only.
+#pragma once
+
+#include <cstddef>
+
+#include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/instances.h"
+
+namespace millrace {
+
+class Errands {
+ public:
+  Errands(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
+
+  /// Finds those that an earlier batch has left.
+  Status load();
+
+  /// How many may be run until the next call.
+  void begin_batch(size_t most) { left_ = most; }
+
+  /// Runs them in their order, those that they make included.
+  Status run(TimePoint now);
+
+  /// Writes those that are left.
+  Status write();
+
+  bool empty() const { return draft_.errands.empty(); }
+
+ private:
+  Status run(TimePoint now, const StartChild& errand, uint64_t listen_from);
+  Status run(TimePoint now, const CancelChild& errand, uint64_t listen_from);
+  Status run(TimePoint now, const ReturnResult& errand, uint64_t listen_from);
+
+  Status keep_events(const QueuedErrand& queued);
+  /// Whether somebody still waits for the call.
+  Result<bool> is_wanted(NamespaceNumber space, const Caller& caller);
+  Status refuse(TimePoint now, const StartChild& errand, WorkflowError error);
+
+  Draft& draft_;
+  Instances& instances_;
+  size_t left_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,48 @@
+// When something that failed is tried again, and how long to wait before (POLICIES.md "The retry
+// model"). Which attempt it was is the caller's to count and to keep. Immutable, any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "matchers/pattern.h"
+#include "policies/duration.h"
+
+namespace millrace {
+
+/// An error code that a policy takes: an ECMAScript pattern, searched; a lone `*` is any.
+class CodePattern {
+ public:
+  /// Errors are those of Pattern::compile.
+  static Result<CodePattern> compile(std::string_view text);
+
+  bool matches(std::string_view code) const { return !pattern_ || pattern_->matches(code); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::shared_ptr<const Pattern> pattern_;  ///< null: any
+};
+
+struct RetryPolicy {
+  uint32_t attempts = 1;  ///< in all, the first included
+  Span delay;             ///< after the first attempt
+  double factor = 1;      ///< the delay grows by it with each further one
+  std::vector<CodePattern> codes;
+
+  /// Whether an error of that code may be tried again, while attempts are left.
+  bool covers(std::string_view code) const;
+
+  /// Whether there is an attempt after this one (counted from 1).
+  bool allows_after(uint32_t attempt) const { return attempt < attempts; }
+
+  /// When the attempt after this one is due if this one failed now: delay · factor^(attempt−1)
+  /// later, cut to the millisecond, at most 100 years.
+  TimePoint next_at(uint32_t attempt, TimePoint now) const;
+};
+
+}  // namespace millrace

@@ -1,0 +1,47 @@
+// action (document 003, "ActionState"): calls a function and waits for what it returns; with
+// `async` it starts it and goes on.
+#include "states/calling_state.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+
+namespace millrace {
+namespace {
+
+class ActionState final : public CallingState {
+ public:
+  ActionState(StateCommon common, Action action, bool async)
+      : CallingState(std::move(common)), action_(std::move(action)), async_(async) {}
+
+  Outcome enter(Visit& visit) const override {
+    const Wanted wanted{&action_, &visit.instance().data};
+    auto made = inputs(visit, {&wanted, 1});
+    if (!made) return std::move(made).error();
+    if (!async_) return call(visit, std::move(*made));
+    if (auto raised = visit.start_detached(*action_.function, std::move(made->front()))) {
+      return *raised;
+    }
+    return Leave{};
+  }
+
+ private:
+  const Action& action(size_t) const override { return action_; }
+  Json gather(std::span<const Call> calls) const override { return calls.front().result.value(); }
+
+  Action action_;
+  bool async_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  Action action;
+  fields.required_object(
+      "action", [&](StateFields& nested) { action = Action::load(nested, common.retries); });
+  const bool async = fields.plain().boolean("async").value_or(false);
+  return std::make_unique<ActionState>(std::move(common), std::move(action), async);
+}
+
+}  // namespace
+
+const StateType kActionState{
+    .name = "action", .has_timeout = true, .has_actions = true, .load = load};
+
+}  // namespace millrace

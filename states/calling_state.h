@@ -1,0 +1,73 @@
+// CallingState: what action, foreach and parallel share: calls that are made when the state is
+// entered, tried again by their policies, and gathered into `.return` when they have ended. Which
+// calls there are, and what makes `.return` of their results, each type says itself.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "expressions/template.h"
+#include "model/workflow.h"
+#include "policies/retry_policy.h"
+#include "states/state.h"
+#include "states/visit.h"
+
+namespace millrace {
+
+class StateFields;
+
+/// Document 003, "ActionDefinition".
+struct Action {
+  std::shared_ptr<const Function> function;
+  std::optional<Template> input;  ///< none: what it would be evaluated over
+  std::vector<std::string> secrets;
+  std::optional<RetryPolicy> retries;
+
+  /// Reads one; `retries` is what the state has for actions without their own.
+  static Action load(StateFields& fields, const std::optional<RetryPolicy>& retries);
+};
+
+class CallingState : public State {
+ public:
+  Outcome returned(Visit& visit, size_t index, CallResult result) const final;
+  Outcome retry_calls(Visit& visit) const final;
+
+ protected:
+  /// How many of the calls have to succeed.
+  enum class Needs { kAll, kAny };
+
+  explicit CallingState(StateCommon common, Needs needs = Needs::kAll,
+                        size_t at_once = std::numeric_limits<size_t>::max());
+
+  /// The action of the call of that index.
+  virtual const Action& action(size_t index) const = 0;
+  /// What becomes `.return`; those calls that have not succeeded yield null.
+  virtual Json gather(std::span<const Call> calls) const = 0;
+  /// An array of all results.
+  static Json results_of(std::span<const Call> calls);
+
+  /// An action and what its input is made of.
+  struct Wanted {
+    const Action* action = nullptr;
+    const LazyJson* over = nullptr;
+  };
+  /// The inputs for those actions.
+  static Evaluated<std::vector<LazyJson>> inputs(Visit& visit, std::span<const Wanted> wanted);
+
+  /// Makes a call for each of the inputs; none: leaves at once.
+  Outcome call(Visit& visit, std::vector<LazyJson> inputs) const;
+
+ private:
+  Outcome failed(Visit& visit, size_t index, WorkflowError error) const;
+  Outcome go_on(Visit& visit) const;
+  void start(Visit& visit, size_t index) const;
+
+  Needs needs_;
+  size_t at_once_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,62 @@
+// foreach (document 003, "ForeachState"): one action for each element of an array, all at once or
+// `concurrency` at a time; `.return` has the results at the places of the elements.
+#include <fmt/format.h>
+
+#include "states/calling_state.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+
+namespace millrace {
+namespace {
+
+class Foreach final : public CallingState {
+ public:
+  Foreach(StateCommon common, Template array, Action action, size_t at_once)
+      : CallingState(std::move(common), Needs::kAll, at_once),
+        array_(std::move(array)),
+        action_(std::move(action)) {}
+
+  Outcome enter(Visit& visit) const override {
+    auto array = visit.evaluate(array_);
+    if (!array) return std::move(array).error();
+    if (!array->is_array()) {
+      return Raise{{"direktiv.foreachInput",
+                    fmt::format("`array` yields {}, not an array", array->type_name())}};
+    }
+    if (array->size() > kMostCalls) {
+      return Raise{
+          {"millrace.limits.foreach", fmt::format("`array` yields {} elements; a foreach takes {}",
+                                                  array->size(), kMostCalls)}};
+    }
+    const std::vector<LazyJson> elements(array->begin(), array->end());
+    std::vector<Wanted> wanted;
+    for (const LazyJson& element : elements) wanted.push_back({&action_, &element});
+    auto made = inputs(visit, wanted);
+    if (!made) return std::move(made).error();
+    return call(visit, std::move(*made));
+  }
+
+ private:
+  const Action& action(size_t) const override { return action_; }
+  Json gather(std::span<const Call> calls) const override { return results_of(calls); }
+
+  Template array_;
+  Action action_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  Template array = fields.required_query("array");
+  Action action;
+  fields.required_object(
+      "action", [&](StateFields& nested) { action = Action::load(nested, common.retries); });
+  const auto at_once = fields.plain().integer("concurrency", 1);
+  return std::make_unique<Foreach>(std::move(common), std::move(array), std::move(action),
+                                   static_cast<size_t>(at_once.value_or(kMostCalls)));
+}
+
+}  // namespace
+
+const StateType kForeachState{
+    .name = "foreach", .has_timeout = true, .has_actions = true, .load = load};
+
+}  // namespace millrace

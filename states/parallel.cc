@@ -1,0 +1,53 @@
+// parallel (document 003, "ParallelState"): several actions at once. With `and` all of them must
+// succeed, with `or` the first success ends the state and the others are cancelled.
+#include <fmt/format.h>
+
+#include "states/calling_state.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+
+namespace millrace {
+namespace {
+
+class Parallel final : public CallingState {
+ public:
+  Parallel(StateCommon common, std::vector<Action> actions, Needs needs)
+      : CallingState(std::move(common), needs), actions_(std::move(actions)) {}
+
+  Outcome enter(Visit& visit) const override {
+    std::vector<Wanted> wanted;
+    for (const Action& action : actions_) wanted.push_back({&action, &visit.instance().data});
+    auto made = inputs(visit, wanted);
+    if (!made) return std::move(made).error();
+    return call(visit, std::move(*made));
+  }
+
+  static std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+    std::vector<Action> actions;
+    fields.required_list("actions", [&](StateFields& nested) {
+      actions.push_back(Action::load(nested, common.retries));
+    });
+    if (actions.size() > kMostCalls) {
+      fields.plain().report("actions", "definition.value",
+                            fmt::format("{} actions are more than the {} that a state may have",
+                                        actions.size(), kMostCalls));
+    }
+    const Needs needs = fields.plain()
+                            .one_of<Needs>("mode", {{"and", Needs::kAll}, {"or", Needs::kAny}})
+                            .value_or(Needs::kAll);
+    return std::make_unique<Parallel>(std::move(common), std::move(actions), needs);
+  }
+
+ private:
+  const Action& action(size_t index) const override { return actions_[index]; }
+  Json gather(std::span<const Call> calls) const override { return results_of(calls); }
+
+  std::vector<Action> actions_;
+};
+
+}  // namespace
+
+const StateType kParallelState{
+    .name = "parallel", .has_timeout = true, .has_actions = true, .load = Parallel::load};
+
+}  // namespace millrace

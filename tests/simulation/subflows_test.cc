@@ -1,0 +1,485 @@
+// Subflows: instances that other instances call, wait for and cancel.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Calls `charge`, which waits for `paid` of its order.
+constexpr const char* kOrder = R"(
+id: order
+functions:
+- {id: charge, type: subflow, workflow: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, input: {order: jq(.order)}}
+  transition: ship
+- {id: ship, type: noop}
+)";
+
+constexpr const char* kCharge = R"(
+id: charge
+states:
+- id: wait
+  type: consumeEvent
+  timeout: PT1H
+  event: {type: paid, context: {order: jq(.order)}}
+)";
+
+/// Calls what the test likes, for each of `items`.
+std::string each(std::string_view rest) {
+  return fmt::format(R"(
+id: each
+functions:
+- {{id: f, type: subflow, workflow: item}}
+states:
+- id: loop
+  type: foreach
+  array: jq(.items)
+  action: {{function: f}}
+{})",
+                     rest);
+}
+
+std::vector<Json> of(World& world, std::string_view workflow) {
+  std::vector<Json> found;
+  for (Json& one : world.instances()) {
+    if (one["workflow"] == workflow) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::vector<std::string> statuses(World& world, std::string_view workflow) {
+  std::vector<std::string> found;
+  for (const Json& one : of(world, workflow)) found.push_back(one["status"]);
+  return found;
+}
+
+size_t count(World& world, std::string_view workflow, std::string_view status) {
+  const auto all = statuses(world, workflow);
+  return static_cast<size_t>(std::count(all.begin(), all.end(), status));
+}
+
+size_t rows_of(World& world, std::string_view table) {
+  const auto rows = world.rows();
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
+    return row.first.starts_with(fmt::format("{}/", table));
+  }));
+}
+
+Json numbers(size_t count) {
+  Json items = Json::array();
+  for (size_t i = 0; i < count; ++i) items.push_back({{"n", i}});
+  return items;
+}
+
+TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
+  World world;
+  world.apply(kCharge);
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  const std::vector<Json> charges = of(world, "charge");
+  ASSERT_THAT(charges, SizeIs(1));
+  EXPECT_EQ(charges[0]["parent"], order["id"]);
+  EXPECT_EQ(charges[0]["input"], (Json{{"order", "A"}}));
+  EXPECT_EQ(
+      world.instance(order["id"])["calls"],
+      (Json::array({{{"instance", charges[0]["id"]}, {"status", "running"}, {"attempt", 1}}})));
+  world.publish("paid", "1", 5, {{"order", "A"}});
+  world.settle();
+  EXPECT_EQ(world.instance(order["id"])["output"],
+            (Json{{"order", "A"}, {"return", {{"order", "A"}, {"paid", 5}}}}));
+  EXPECT_THAT(world.history(order["id"]),
+              ElementsAre("started", "entered pay", "called pay", "returned pay", "entered ship",
+                          "ended ship"));
+  EXPECT_EQ(world.history_items(charges[0]["id"])[0]["detail"]["parent"], order["id"]);
+}
+
+TEST(Subflow, ItsErrorIsTheCallersWithCodeAndMessage) {
+  World world;
+  world.apply(kCharge);
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  world.run_for(hours(1));
+  const Json child = of(world, "charge")[0];
+  EXPECT_EQ(child["error"]["code"], "direktiv.stateTimeout");
+  EXPECT_EQ(world.instance(order["id"])["status"], "failed");
+  EXPECT_EQ(world.instance(order["id"])["error"], child["error"]);
+}
+
+TEST(Subflow, AnErrorStateReachesTheCallerOnceItsCleanUpHasEnded) {
+  World world;
+  world.apply(R"(
+id: charge
+states:
+- {id: fails, type: error, error: card.declined, message: 'no %s', args: [jq(.order)], transition: tidy}
+- {id: tidy, type: delay, duration: PT1M, transition: again}
+- {id: again, type: error, error: later, message: later}
+)");
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  EXPECT_EQ(world.instance(order["id"])["status"], "waiting");
+  EXPECT_THAT(statuses(world, "charge"), ElementsAre("waiting"));
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(order["id"])["error"],
+            (Json{{"code", "card.declined"}, {"msg", "no A"}}));
+}
+
+TEST(Subflow, AMissingOneIsAnErrorOfTheCaller) {
+  World world;
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  EXPECT_EQ(world.instance(order["id"])["status"], "failed");
+  EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.subflow.notExist");
+}
+
+TEST(Subflow, AMissingOneThatIsDetachedHurtsNobody) {
+  World world;
+  world.apply(R"(
+id: teller
+functions: [{id: f, type: subflow, workflow: nowhere}]
+states:
+- {id: tell, type: action, async: true, action: {function: f}}
+)");
+  const Json teller = world.start("teller");
+  EXPECT_EQ(world.instance(teller["id"])["status"], "complete");
+}
+
+TEST(Subflow, ADetachedOneOutlivesItsStarter) {
+  World world;
+  world.apply(R"(
+id: teller
+functions: [{id: f, type: subflow, workflow: slow}]
+states:
+- {id: tell, type: action, async: true, action: {function: f}, transition: rest}
+- {id: rest, type: delay, duration: PT1H}
+)");
+  world.apply("id: slow\nstates:\n- {id: sleep, type: delay, duration: PT1M}\n");
+  const Json teller = world.start("teller");
+  world.must(CancelInstance{"default", *parse_instance_id(teller["id"].get<std::string>())});
+  const Json slow = of(world, "slow")[0];
+  EXPECT_EQ(slow["status"], "waiting");
+  EXPECT_FALSE(slow.contains("parent"));
+  EXPECT_EQ(world.history_items(slow["id"])[0]["detail"]["parent"], teller["id"]);
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(slow["id"])["status"], "complete");
+}
+
+TEST(Subflow, CancelGoesDownToTheLastDescendant) {
+  World world;
+  const auto caller = [](std::string_view id, std::string_view callee) {
+    return fmt::format(
+        "id: {}\nfunctions: [{{id: f, type: subflow, workflow: {}}}]\n"
+        "states: [{{id: s, type: action, action: {{function: f}}}}]\n",
+        id, callee);
+  };
+  world.apply(caller("a", "b"));
+  world.apply(caller("b", "c"));
+  world.apply("id: c\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
+  const Json top = world.start("a");
+  EXPECT_THAT(statuses(world, "c"), ElementsAre("waiting"));
+  world.must(CancelInstance{"default", *parse_instance_id(top["id"].get<std::string>())});
+  EXPECT_THAT(statuses(world, "b"), ElementsAre("cancelled"));
+  EXPECT_THAT(statuses(world, "c"), ElementsAre("cancelled"));
+  EXPECT_EQ(of(world, "c")[0]["error"]["code"], "direktiv.cancels.parent");
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+}
+
+TEST(Subflow, ACancelledChildIsAnErrorOfItsCaller) {
+  World world;
+  world.apply(kCharge);
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  const std::string child = of(world, "charge")[0]["id"];
+  world.must(CancelInstance{"default", *parse_instance_id(child)});
+  EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.cancels.api");
+}
+
+TEST(Subflow, AChildThatFailsAfterItsParentWasCancelledChangesNothing) {
+  // The child fails and the parent is cancelled in the same batch, so the child's error is under
+  // way when there is nobody left to take it.
+  World world;
+  world.apply(R"(
+id: charge
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, transform: jq(.paid.a)}
+)");
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  world.publish("paid", "1", 5);
+  const auto cancelled =
+      world.command(CancelInstance{"default", *parse_instance_id(order["id"].get<std::string>())});
+  world.settle();
+  ASSERT_TRUE(*cancelled);
+  EXPECT_THAT(statuses(world, "charge"), ElementsAre("failed"));
+  const std::string status = world.instance(order["id"])["status"];
+  EXPECT_TRUE(status == "failed" || status == "cancelled") << status;
+  // And the other way round: it is cancelled first.
+  const Json second = world.start("order", {{"order", "B"}});
+  world.must(CancelInstance{"default", *parse_instance_id(second["id"].get<std::string>())});
+  const auto before = world.history(second["id"]);
+  world.publish("paid", "2", 6);
+  world.settle();
+  EXPECT_EQ(world.history(second["id"]), before);
+  EXPECT_EQ(world.instance(second["id"])["status"], "cancelled");
+}
+
+TEST(Subflow, MayBeNestedTwentyDeepAndNoDeeper) {
+  World world;
+  world.apply(R"(
+id: deeper
+functions: [{id: again, type: subflow, workflow: deeper}]
+states:
+- {id: dive, type: action, action: {function: again}}
+)");
+  const Json top = world.start("deeper");
+  EXPECT_THAT(of(world, "deeper"), SizeIs(21));
+  EXPECT_EQ(world.instance(top["id"])["error"]["code"], "direktiv.limits.depth");
+}
+
+TEST(Subflow, AChainOfDetachedOnesThatNeverWaitsComesToAnEnd) {
+  World world;
+  world.apply(R"(
+id: chain
+functions: [{id: again, type: subflow, workflow: chain}]
+states:
+- {id: go, type: action, async: true, action: {function: again}}
+)");
+  world.start("chain");
+  const auto all = of(world, "chain");
+  EXPECT_THAT(all, SizeIs(101));
+  EXPECT_EQ(count(world, "chain", "complete"), 100u);
+  for (const Json& one : all) {
+    EXPECT_TRUE(one["status"] == "complete" || one["error"]["code"] == "direktiv.limits.depth");
+  }
+}
+
+TEST(Subflow, GoesOnWhereItWasAfterACrashAtAnyTurn) {
+  World world;
+  world.apply(kCharge);
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  world.restart();
+  world.settle();
+  world.publish("paid", "1", 5, {{"order", "A"}});
+  world.crash_after_commit();
+  world.recover();
+  world.settle();
+  EXPECT_EQ(world.instance(order["id"])["status"], "complete");
+  EXPECT_THAT(statuses(world, "charge"), ElementsAre("complete"));
+}
+
+TEST(Subflow, TheWaitForItsNextAttemptSpansARestart) {
+  World world;
+  world.apply(R"(
+id: order
+functions: [{id: f, type: subflow, workflow: charge}]
+states:
+- id: pay
+  type: action
+  action: {function: f, retries: {max_attempts: 1, delay: PT1H, codes: ['*']}}
+)");
+  world.apply("id: charge\nstates: [{id: s, type: error, error: no, message: no}]\n");
+  const Json order = world.start("order");
+  EXPECT_EQ(world.instance(order["id"])["nextRetryAt"], "2021-09-01T13:00:00.000Z");
+  world.run_for(seconds(1800));
+  world.crash();
+  world.clock.advance(seconds(1000));
+  world.recover();
+  world.settle();
+  EXPECT_THAT(of(world, "charge"), SizeIs(1)) << "the wait did not begin again, nor end early";
+  world.run_for(seconds(799));
+  EXPECT_THAT(of(world, "charge"), SizeIs(1));
+  world.run_for(seconds(1));
+  EXPECT_THAT(of(world, "charge"), SizeIs(2));
+  EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.retries.exceeded");
+}
+
+TEST(Subflow, MissesNoEventThatComesWhileItsCallerCalls) {
+  // The caller waits for `confirmed` only after its child has ended; one comes before.
+  World world;
+  world.apply(R"(
+id: order
+functions: [{id: f, type: subflow, workflow: charge}]
+states:
+- {id: pay, type: action, action: {function: f}, transition: wait}
+- {id: wait, type: consumeEvent, event: {type: confirmed}}
+)");
+  world.apply(kCharge);
+  const Json order = world.start("order", {{"order", "A"}});
+  world.publish("confirmed", "1", "early");
+  world.settle();
+  EXPECT_EQ(rows_of(world, "recent"), 1u);
+  world.restart();
+  world.publish("paid", "2", 5, {{"order", "A"}});
+  world.settle();
+  EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
+}
+
+TEST(Subflow, KeepsNoEventsForACallerThatCannotWaitForThemAnyMore) {
+  World world;
+  world.apply(R"(
+id: order
+functions: [{id: f, type: subflow, workflow: charge}]
+states:
+- {id: wait, type: consumeEvent, event: {type: confirmed}, transition: pay}
+- {id: pay, type: action, action: {function: f}}
+)");
+  world.apply(kCharge);
+  world.start("order", {{"order", "A"}});
+  world.publish("confirmed", "1", 1);
+  world.settle();
+  world.publish("confirmed", "2", 2);
+  world.settle();
+  EXPECT_EQ(rows_of(world, "recent"), 0u);
+}
+
+TEST(Parallel, OrCancelsTheSlowest) {
+  World world;
+  world.apply(R"(
+id: race
+functions:
+- {id: slow, type: subflow, workflow: slow}
+- {id: fast, type: subflow, workflow: fast}
+states:
+- {id: both, type: parallel, mode: or, actions: [{function: slow}, {function: fast}]}
+)");
+  world.apply("id: slow\nstates: [{id: s, type: delay, duration: PT1H}]\n");
+  world.apply("id: fast\nstates: [{id: s, type: delay, duration: PT1S, transform: '\"won\"'}]\n");
+  const Json race = world.start("race");
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(race["id"])["output"]["return"], (Json::array({nullptr, "won"})));
+  EXPECT_THAT(statuses(world, "slow"), ElementsAre("cancelled"));
+  EXPECT_EQ(world.metric("millrace_timers"), 0);
+}
+
+TEST(Foreach, AThousandChildrenThatAllWaitAtOnce) {
+  World world;
+  world.apply(each(""));
+  world.apply(
+      "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
+  const Json loop = world.start("each", {{"items", numbers(1000)}});
+  EXPECT_EQ(count(world, "item", "waiting"), 1000u);
+  for (size_t i = 1000; i > 0; --i) {
+    world.publish("go", fmt::format("e{}", i), fmt::format("r{}", i - 1),
+                  {{"n", static_cast<int32_t>(i - 1)}});
+    if (i == 500) world.restart();
+  }
+  world.settle();
+  const Json ended = world.instance(loop["id"]);
+  ASSERT_EQ(ended["status"], "complete");
+  ASSERT_EQ(ended["output"]["return"].size(), 1000u);
+  for (size_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(ended["output"]["return"][i]["go"], fmt::format("r{}", i));
+  }
+}
+
+TEST(Foreach, AThousandChildrenSixteenAtATime) {
+  World world;
+  world.apply(each("  concurrency: 16\n"));
+  world.apply("id: item\nstates: [{id: s, type: delay, duration: PT1S}]\n");
+  const Json loop = world.start("each", {{"items", numbers(1000)}});
+  size_t most = 0;
+  for (int second = 0; second < 63; ++second) {
+    most = std::max(most, count(world, "item", "waiting"));
+    EXPECT_EQ(world.instance(loop["id"])["status"], "waiting");
+    world.run_for(seconds(1));
+  }
+  EXPECT_EQ(most, 16u);
+  EXPECT_EQ(world.instance(loop["id"])["status"], "complete");
+  EXPECT_EQ(count(world, "item", "complete"), 1000u);
+}
+
+TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
+  World world({.processor = {.batch = {.errands = 7}}});
+  world.apply(each(""));
+  world.apply(
+      "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(60)}}, "k"});
+  for (int i = 0; i < 40; ++i) {
+    world.step();
+    if (i % 2 == 0) {
+      world.restart();
+    } else {
+      world.crash_after_commit();
+      world.recover();
+    }
+    if (i < 20) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
+  }
+  world.settle();
+  const Json loop = of(world, "each")[0];
+  EXPECT_EQ(loop["status"], "waiting");
+  EXPECT_EQ(count(world, "item", "complete"), 20u)
+      << "each of those events came when its child had been called, or later";
+  for (int i = 20; i < 60; ++i) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
+  world.settle();
+  EXPECT_THAT(of(world, "item"), SizeIs(60)) << "none is started twice";
+  const Json ended = world.instance(loop["id"]);
+  ASSERT_EQ(ended["status"], "complete");
+  for (size_t i = 0; i < 60; ++i) EXPECT_EQ(ended["output"]["return"][i]["go"], i);
+  EXPECT_EQ(rows_of(world, "inbox"), 0u) << "an errand is left";
+}
+
+TEST(Foreach, IsCancelledWhileItsChildrenAreStillStarting) {
+  World world({.processor = {.batch = {.errands = 10}}});
+  world.apply(each("  timeout: PT5S\n"));
+  world.apply("id: item\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(100)}}, ""});
+  world.step();
+  world.step();
+  EXPECT_LT(of(world, "item").size(), 100u);
+  const std::string loop = of(world, "each")[0]["id"];
+  const auto cancelled = world.command(CancelInstance{"default", *parse_instance_id(loop)});
+  world.settle();
+  EXPECT_EQ(count(world, "item", "waiting"), 0u);
+  EXPECT_LT(of(world, "item").size(), 100u) << "those that nobody waits for do not start";
+  EXPECT_EQ(world.metric("millrace_listeners"), 0);
+}
+
+TEST(Foreach, TheFirstFailureCancelsTheRest) {
+  World world;
+  world.apply(each(""));
+  world.apply(R"(
+id: item
+states:
+- {id: wait, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}, transition: end}
+- {id: end, type: error, error: item.broken, message: 'item %d', args: [jq(.n)]}
+)");
+  const Json loop = world.start("each", {{"items", numbers(50)}});
+  world.publish("go", "1", nullptr, {{"n", 17}});
+  world.settle();
+  EXPECT_EQ(world.instance(loop["id"])["error"],
+            (Json{{"code", "item.broken"}, {"msg", "item 17"}}));
+  EXPECT_EQ(count(world, "item", "cancelled"), 49u);
+}
+
+TEST(Foreach, RefusesMoreElementsThanARowEachAllows) {
+  World world;
+  world.apply(each(""));
+  const Json loop = world.start("each", {{"items", numbers(10'001)}});
+  EXPECT_EQ(world.instance(loop["id"])["error"]["code"], "millrace.limits.foreach");
+}
+
+TEST(Subflow, DeletingItsWorkflowIsAnErrorOfTheCaller) {
+  World world;
+  world.apply(kCharge);
+  world.apply(kOrder);
+  const Json order = world.start("order", {{"order", "A"}});
+  world.must(DeleteWorkflow{.space = "default", .id = "charge", .cancel = true});
+  EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.cancels.api");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,129 @@
+// Records: what is written is read again as it was, and nothing that is cut short is taken.
+#include "orchestrator/store/records.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+InstanceId id(uint8_t last) {
+  InstanceId made;
+  made.bytes[15] = last;
+  return made;
+}
+
+const TimePoint kNow = from_millis(1'704'067'200'000);
+
+Caller caller() { return {.instance = id(7), .entered = 300, .index = 4096, .attempt = 3}; }
+
+/// Every record that is cut short, or has a byte too many, is refused.
+template <class Decode>
+void expect_whole(const std::string& bytes, Decode decode) {
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(decode(bytes.substr(0, size)).error().code, "store.corrupt") << size;
+  }
+  EXPECT_FALSE(decode(bytes + "x"));
+}
+
+TEST(HeadRecord, KeepsWhatBelongsToCallsAndRetries) {
+  Instance head;
+  head.id = id(1);
+  head.entered = 12;
+  head.attempt = 4;
+  head.caller = caller();
+  head.depth = 19;
+  head.hops = 3;
+  head.calls.resize(1000);
+  head.timers = {{TimerKind::kKill, kNow}, {TimerKind::kRetry, kNow}};
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.entered, 12u);
+  EXPECT_EQ(read.attempt, 4u);
+  EXPECT_EQ(read.caller, caller());
+  EXPECT_EQ(read.depth, 19u);
+  EXPECT_EQ(read.hops, 3u);
+  EXPECT_EQ(read.calls.size(), 1000u) << "their number; they have rows of their own";
+  EXPECT_EQ(read.timers, head.timers);
+  expect_whole(encode_head(head), decode_head);
+}
+
+TEST(HeadRecord, OfOlderVersionsIsRead) {
+  const Instance head{.id = id(1), .step = 9};
+  std::string bytes = encode_head(head);
+  // Version 3 added entered, attempt, no caller, depth and no calls: a byte each.
+  bytes.resize(bytes.size() - 5);
+  bytes[0] = 2;
+  const Instance read = decode_head(bytes).value();
+  EXPECT_EQ(read.step, 9u);
+  EXPECT_EQ(read.attempt, 1u);
+  EXPECT_TRUE(read.calls.empty());
+}
+
+TEST(HeadRecord, OfMoreCallsThanAnInstanceMakesIsRefused) {
+  Instance head;
+  head.calls.resize(kMostCalls + 1);
+  EXPECT_FALSE(decode_head(encode_head(head)));
+}
+
+TEST(CallRecord, IsReadAsItWasWritten) {
+  const Call call{.status = Call::Status::kBetween,
+                  .attempt = 2,
+                  .child = id(3),
+                  .retry_at = kNow,
+                  .input = Json{{"n", 1}},
+                  .result = Json("x")};
+  const Call read = decode_call(encode_call(call)).value();
+  EXPECT_EQ(read.status, call.status);
+  EXPECT_EQ(read.attempt, 2u);
+  EXPECT_EQ(read.child, id(3));
+  EXPECT_EQ(read.retry_at, kNow);
+  EXPECT_EQ(read.input.text(), R"({"n":1})");
+  EXPECT_EQ(read.result.text(), R"("x")");
+  expect_whole(encode_call(call), decode_call);
+}
+
+TEST(InboxRecord, KeepsAChildThatIsToStart) {
+  const InboxRecord record{.errand = StartChild{.space = NamespaceNumber(2),
+                                                .child = id(1),
+                                                .workflow = "charge",
+                                                .input = Json{{"a", 1}},
+                                                .caller = caller(),
+                                                .by = id(7),
+                                                .depth = 5,
+                                                .hops = 6},
+                           .listen_from = 77};
+  const InboxRecord read = decode_inbox(encode(record)).value();
+  EXPECT_EQ(read.listen_from, 77u);
+  const auto& start = std::get<StartChild>(read.errand);
+  EXPECT_EQ(start.space, NamespaceNumber(2));
+  EXPECT_EQ(start.child, id(1));
+  EXPECT_EQ(start.workflow, "charge");
+  EXPECT_EQ(start.input.text(), R"({"a":1})");
+  EXPECT_EQ(start.caller, caller());
+  EXPECT_EQ(start.by, id(7));
+  EXPECT_EQ(start.depth, 5u);
+  EXPECT_EQ(start.hops, 6u);
+  expect_whole(encode(record), decode_inbox);
+}
+
+TEST(InboxRecord, KeepsAChildThatIsToBeCancelled) {
+  const InboxRecord record{.errand = CancelChild{NamespaceNumber(1), id(9)}};
+  EXPECT_EQ(std::get<CancelChild>(decode_inbox(encode(record)).value().errand).child, id(9));
+  expect_whole(encode(record), decode_inbox);
+}
+
+TEST(InboxRecord, KeepsWhatACallReturns) {
+  const InboxRecord value{
+      .errand = ReturnResult{NamespaceNumber(1), caller(), LazyJson(Json::array({1, 2}))}};
+  const InboxRecord read = decode_inbox(encode(value)).value();
+  EXPECT_EQ(std::get<ReturnResult>(read.errand).to, caller());
+  EXPECT_EQ(std::get<ReturnResult>(read.errand).result->text(), "[1,2]");
+
+  const InboxRecord error{.errand = ReturnResult{NamespaceNumber(1), caller(),
+                                                 tl::unexpected(WorkflowError{"a.b", "why"})}};
+  EXPECT_EQ(std::get<ReturnResult>(decode_inbox(encode(error)).value().errand).result.error(),
+            (WorkflowError{"a.b", "why"}));
+  expect_whole(encode(error), decode_inbox);
+}
+
+}  // namespace
+}  // namespace millrace
