@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace millrace {
 namespace {
 
 using Kind = Node::Kind;
+using Rule = KeyRule::Kind;
 
 constexpr std::string_view kWantDuration = "write a duration such as \"PT1H\"";
 constexpr std::string_view kWantMapping = "write a mapping (\"key: value\" lines)";
@@ -21,6 +23,11 @@ std::string want_text(const Node& node) {
     return fmt::format("put it in quotes: {}", in_quotes(node.text));
   }
   return "write a text";
+}
+
+bool has_word(const KeyRule& key, std::string_view word) {
+  return std::any_of(key.words.begin(), key.words.end(),
+                     [&](const Word& one) { return one.word == word; });
 }
 
 }  // namespace
@@ -46,61 +53,144 @@ std::string_view describe(const Node& node) {
   return "";
 }
 
-Fields::Fields(const Node& node, std::string path, Findings& findings)
+Fields::Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar)
     : mapping_(node.kind == Kind::kMapping ? &node : nullptr),
       at_(node.at),
       path_(std::move(path)),
-      findings_(findings) {
+      findings_(findings),
+      grammar_(grammar) {
   if (mapping_ == nullptr && node.kind != Kind::kBroken) {
     findings_.error("definition.type", path_, at_,
                     fmt::format("this is {}; {}", describe(node), kWantMapping));
+  }
+  const Member* const type = grammar.kinds.empty() ? nullptr : node.find("type");
+  const Mapping* const kind = type == nullptr ? nullptr : grammar.kind(type->value.text);
+  const Mapping& table = kind == nullptr ? grammar : *kind;
+  keys_.assign(table.groups.begin(), table.groups.end());
+  for (const KeyRule* key : table.keys()) {
+    if (!key->inlined || node.find(key->name) != nullptr) continue;
+    keys_.insert(keys_.end(), key->object->groups.begin(), key->object->groups.end());
+  }
+  if (mapping_ != nullptr) report_missing();
+}
+
+void Fields::report_missing() {
+  for (const Keys group : keys_) {
+    for (const KeyRule& key : group) {
+      if (!key.required || key.inlined || find(key.name) != nullptr) continue;
+      findings_.error("definition.missing", path(key.name), at_,
+                      fmt::format("{} is missing", in_quotes(key.name)));
+    }
   }
 }
 
 void Fields::finish() {
   if (finished_ || mapping_ == nullptr) return;
   finished_ = true;
-  const std::vector<std::string_view> names(known_.begin(), known_.end());
+  report_both_keys();
   for (const Member& member : mapping_->members) {
-    if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
+    const KeyRule* const rule = find_rule(member.key);
+    if (std::find(asked_for_.begin(), asked_for_.end(), rule) != asked_for_.end()) continue;
+    if (takes(member.key)) {
+      // To pass over it in silence would run another workflow than the one that was written.
+      report(member.key, "definition.unsupported",
+             fmt::format("this version does not carry out `{}` here", member.key));
+      continue;
+    }
     findings_.error("definition.unknown_key", path_of(path_, member.key), member.at,
                     fmt::format("{} is not a known key here{}", in_quotes(member.key),
-                                findings_.full() ? "" : did_you_mean(member.key, names)));
+                                findings_.full() ? "" : did_you_mean(member.key, candidates())));
   }
+}
+
+void Fields::report_both_keys() {
+  for (const Keys group : keys_) {
+    for (const KeyRule& key : group) {
+      std::string_view chosen;
+      for (const Member& member : mapping_->members) {
+        if (!key.is(member.key)) continue;
+        if (chosen.empty()) {
+          chosen = member.key;
+          continue;
+        }
+        findings_.error("definition.both_keys", path_of(path_, member.key), member.at,
+                        fmt::format("{} and {} are the same field; write one of them",
+                                    in_quotes(chosen), in_quotes(member.key)));
+      }
+    }
+  }
+}
+
+std::vector<std::string_view> Fields::candidates() const {
+  std::vector<std::string_view> names;
+  const auto add = [&](Keys group) {
+    for (const KeyRule& key : group) {
+      for (const std::string_view name : key.names()) names.push_back(name);
+    }
+  };
+  for (const Keys group : keys_) add(group);
+  for (const Keys group : grammar_.groups) add(group);
+  return names;
+}
+
+bool Fields::takes(std::string_view key) const {
+  return std::any_of(keys_.begin(), keys_.end(), [&](Keys group) {
+    return std::any_of(group.begin(), group.end(), [&](const KeyRule& one) { return one.is(key); });
+  });
+}
+
+const KeyRule* Fields::find_rule(std::string_view spelling) const {
+  for (const Keys group : keys_) {
+    for (const KeyRule& key : group) {
+      if (key.is(spelling)) return &key;
+    }
+  }
+  return grammar_.find(spelling);
+}
+
+const KeyRule& Fields::rule(std::string_view key, std::initializer_list<Rule> kinds,
+                            bool list) const {
+  const KeyRule* const found = find_rule(key);
+  CHECK(found != nullptr, "no key {} in the grammar of {}", key, grammar_.name);
+  const bool fits =
+      kinds.size() == 0 ||
+      (found->list == list && std::find(kinds.begin(), kinds.end(), found->kind) != kinds.end());
+  CHECK(fits, "{} of {} is read as something else than the grammar says", key, grammar_.name);
+  return *found;
+}
+
+const Member* Fields::find(std::string_view key) const {
+  if (mapping_ == nullptr) return nullptr;
+  if (const Member* const member = mapping_->find(key)) return member;
+  const KeyRule* const rule = find_rule(key);
+  if (rule == nullptr) return nullptr;
+  for (const std::string_view name : rule->names()) {
+    if (const Member* const member = mapping_->find(name)) return member;
+  }
+  return nullptr;
+}
+
+std::string_view Fields::spelling(std::string_view key) const {
+  const Member* const member = find(key);
+  return member == nullptr ? key : std::string_view(member->key);
 }
 
 bool Fields::has(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
-  return mapping_ != nullptr && mapping_->find(key) != nullptr;
+  const KeyRule& asked = rule(key);
+  if (std::find(asked_for_.begin(), asked_for_.end(), &asked) == asked_for_.end()) {
+    asked_for_.push_back(&asked);
+  }
+  return find(key) != nullptr;
 }
 
 bool Fields::require(std::string_view key) {
-  if (has(key)) return true;
-  if (mapping_ != nullptr) {
-    findings_.error("definition.missing", path(key), at_,
-                    fmt::format("{} is missing", in_quotes(key)));
-  }
-  return false;
-}
-
-std::string_view Fields::either(std::initializer_list<std::string_view> keys) {
-  std::string_view chosen;
-  for (const std::string_view key : keys) {
-    if (!has(key)) continue;
-    if (chosen.empty()) {
-      chosen = key;
-    } else {
-      findings_.error("definition.both_keys", path(key), mapping_->find(key)->at,
-                      fmt::format("{} and {} are the same field; write one of them",
-                                  in_quotes(chosen), in_quotes(key)));
-    }
-  }
-  return chosen.empty() ? *keys.begin() : chosen;
+  CHECK(rule(key).required, "{} of {} is not required by the grammar", key, grammar_.name);
+  return has(key);
 }
 
 const Node* Fields::ask(std::string_view key) {
   if (!has(key)) return nullptr;
-  const Node& value = mapping_->find(key)->value;
+  const Node& value = find(key)->value;
   return value.kind == Kind::kBroken ? nullptr : &value;
 }
 
@@ -113,10 +203,13 @@ const Node* Fields::ask(std::string_view key, Kind kind, std::string_view wanted
 
 void Fields::wrong_type(std::string_view key, const Node& node, std::string_view wanted) {
   findings_.error("definition.type", path(key), node.at,
-                  fmt::format("{} is {}; {}", key, describe(node), wanted));
+                  fmt::format("{} is {}; {}", spelling(key), describe(node), wanted));
 }
 
 std::optional<std::string> Fields::string(std::string_view key) {
+  rule(key, {Rule::kText, Rule::kIdentifier, Rule::kTemplate, Rule::kMessage, Rule::kState,
+             Rule::kFunction, Rule::kEventType, Rule::kCron, Rule::kGlob, Rule::kMediaType,
+             Rule::kType});
   const Node* const value = ask(key);
   if (value == nullptr) return std::nullopt;
   if (value->kind != Kind::kString) {
@@ -127,29 +220,28 @@ std::optional<std::string> Fields::string(std::string_view key) {
 }
 
 std::optional<bool> Fields::boolean(std::string_view key) {
+  rule(key, {Rule::kBoolean});
   const Node* const value = ask(key, Kind::kBool, "write true or false");
   if (value == nullptr) return std::nullopt;
   return value->scalar.get<bool>();
 }
 
-std::optional<int64_t> Fields::integer(std::string_view key, int64_t min, int64_t max) {
+std::optional<int64_t> Fields::integer(std::string_view key) {
+  const KeyRule& bounds = rule(key, {Rule::kInteger});
   const Node* const value = ask(key, Kind::kInt, "write a whole number");
   if (value == nullptr) return std::nullopt;
   const bool past = value->scalar.is_number_unsigned() &&
                     value->scalar.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
   const int64_t number = past ? INT64_MAX : value->scalar.get<int64_t>();
-  if (past || number < min || number > max) {
-    std::string bounds = fmt::format("between {} and {}", min, max);
-    if (max == INT64_MAX) bounds = fmt::format("at least {}", min);
-    if (min == INT64_MIN) bounds = fmt::format("at most {}", max);
-    report(key, "definition.value",
-           fmt::format("{} is {}; it must be {}", key, value->text, bounds));
+  if (past || (bounds.min && number < *bounds.min) || (bounds.max && number > *bounds.max)) {
+    report_bounds(key, *value);
     return std::nullopt;
   }
   return number;
 }
 
-std::optional<double> Fields::number(std::string_view key, double min, double max) {
+std::optional<double> Fields::number(std::string_view key) {
+  const KeyRule& bounds = rule(key, {Rule::kNumber});
   const Node* const value = ask(key);
   if (value == nullptr) return std::nullopt;
   if (value->kind != Kind::kInt && value->kind != Kind::kFloat) {
@@ -157,21 +249,31 @@ std::optional<double> Fields::number(std::string_view key, double min, double ma
     return std::nullopt;
   }
   const double number = value->scalar.get<double>();
-  if (number < min || number > max) {
-    std::string bounds = fmt::format("between {} and {}", min, max);
-    if (max == std::numeric_limits<double>::max()) bounds = fmt::format("at least {}", min);
-    if (min == std::numeric_limits<double>::lowest()) bounds = fmt::format("at most {}", max);
-    report(key, "definition.value",
-           fmt::format("{} is {}; it must be {}", key, value->text, bounds));
+  if ((bounds.min && number < static_cast<double>(*bounds.min)) ||
+      (bounds.max && number > static_cast<double>(*bounds.max))) {
+    report_bounds(key, *value);
     return std::nullopt;
   }
   return number;
 }
 
-std::optional<Span> Fields::duration(std::string_view key, DurationRules rules) {
+void Fields::report_bounds(std::string_view key, const Node& value) {
+  const KeyRule& bounds = rule(key);
+  const int64_t max = bounds.max.value_or(INT64_MAX);
+  std::string wanted = fmt::format("at most {}", max);
+  if (bounds.min) {
+    wanted = bounds.max ? fmt::format("between {} and {}", *bounds.min, max)
+                        : fmt::format("at least {}", *bounds.min);
+  }
+  report(key, "definition.value",
+         fmt::format("{} is {}; it must be {}", spelling(key), value.text, wanted));
+}
+
+std::optional<Span> Fields::duration(std::string_view key) {
+  const KeyRule& allowed = rule(key, {Rule::kDuration});
   const Node* const value = ask(key);
   if (value == nullptr) return std::nullopt;
-  if (value->kind != Kind::kString && !(rules.number && value->kind == Kind::kInt)) {
+  if (value->kind != Kind::kString && !(allowed.milliseconds && value->kind == Kind::kInt)) {
     wrong_type(key, *value, kWantDuration);
     return std::nullopt;
   }
@@ -180,7 +282,7 @@ std::optional<Span> Fields::duration(std::string_view key, DurationRules rules) 
     report(key, span.error().code, span.error().message);
     return std::nullopt;
   }
-  if (span->is_zero() && !rules.zero) {
+  if (span->is_zero() && !allowed.zero) {
     report(key, "duration.zero",
            fmt::format("{} is zero; it must be longer", in_quotes(value->text)));
     return std::nullopt;
@@ -201,6 +303,11 @@ std::optional<std::string> Fields::identifier(std::string_view key) {
 
 std::optional<size_t> Fields::choice(std::string_view key,
                                      const std::vector<std::string_view>& words) {
+  const KeyRule& asked = rule(key, {Rule::kWord, Rule::kType});
+  for (const std::string_view word : words) {
+    CHECK(asked.kind == Rule::kType ? grammar_.kind(word) != nullptr : has_word(asked, word),
+          "{} of {} has no word {} in the grammar", key, grammar_.name, word);
+  }
   std::string wanted;
   for (const std::string_view word : words) {
     wanted += fmt::format("{}{}", wanted.empty() ? "write one of " : ", ", in_quotes(word));
@@ -210,7 +317,7 @@ std::optional<size_t> Fields::choice(std::string_view key,
   const auto found = std::find(words.begin(), words.end(), value->text);
   if (found == words.end()) {
     report(key, "definition.value",
-           fmt::format("{} is {}; {}{}", key, in_quotes(value->text), wanted,
+           fmt::format("{} is {}; {}{}", spelling(key), in_quotes(value->text), wanted,
                        did_you_mean(value->text, words)));
     return std::nullopt;
   }
@@ -220,6 +327,7 @@ std::optional<size_t> Fields::choice(std::string_view key,
 const Node* Fields::node(std::string_view key) { return ask(key); }
 
 std::vector<std::string> Fields::strings(std::string_view key) {
+  rule(key, {Rule::kText, Rule::kPattern}, true);
   std::vector<std::string> out;
   sequence(key, [&](const Node& item, const std::string& item_path) {
     if (item.kind == Kind::kString) {
@@ -233,22 +341,25 @@ std::vector<std::string> Fields::strings(std::string_view key) {
 }
 
 bool Fields::object(std::string_view key, const std::function<void(Fields&)>& read) {
+  const KeyRule& asked = rule(key, {Rule::kObject});
   const Node* const value = ask(key, Kind::kMapping, kWantMapping);
   if (value == nullptr) return false;
-  Fields fields(*value, path(key), findings_);
+  Fields fields(*value, path(key), findings_, *asked.object);
   read(fields);
   return true;
 }
 
 bool Fields::objects(std::string_view key, const std::function<void(Fields&)>& read) {
+  const KeyRule& asked = rule(key, {Rule::kObject}, true);
   return sequence(key, [&](const Node& item, const std::string& item_path) {
-    Fields fields(item, item_path, findings_);
+    Fields fields(item, item_path, findings_, *asked.object);
     if (fields.ok()) read(fields);
   });
 }
 
 bool Fields::sequence(std::string_view key,
                       const std::function<void(const Node&, const std::string&)>& read) {
+  CHECK(rule(key).list, "{} of {} is no list in the grammar", key, grammar_.name);
   const Node* const value = ask(key, Kind::kSequence, kWantList);
   if (value == nullptr) return false;
   const std::string list_path = path(key);
@@ -258,6 +369,7 @@ bool Fields::sequence(std::string_view key,
 
 bool Fields::each(std::string_view key,
                   const std::function<void(const Member&, const std::string&)>& read) {
+  rule(key, {Rule::kPatterns, Rule::kAttributes});
   const Node* const value = ask(key, Kind::kMapping, kWantMapping);
   if (value == nullptr) return false;
   const std::string mapping_path = path(key);
@@ -275,9 +387,9 @@ std::string Fields::required_identifier(std::string_view key) {
   return identifier(key).value_or("");
 }
 
-std::optional<Span> Fields::required_duration(std::string_view key, DurationRules rules) {
+std::optional<Span> Fields::required_duration(std::string_view key) {
   require(key);
-  return duration(key, rules);
+  return duration(key);
 }
 
 const Node* Fields::required_node(std::string_view key) {
@@ -294,7 +406,7 @@ void Fields::warn(std::string_view key, std::string code, std::string message) {
 }
 
 Position Fields::at(std::string_view key) const {
-  const Member* const member = mapping_ != nullptr ? mapping_->find(key) : nullptr;
+  const Member* const member = find(key);
   return member != nullptr ? member->value.at : at_;
 }
 

@@ -1,13 +1,12 @@
-// Fields: reads one mapping of a definition key by key, so that a loader reads like the list of its
-// fields. Every mistake becomes a finding at its place, and the reader gets nullopt (or an empty
-// value) and goes on; a key that nobody asked for is reported when the Fields ends. The node must
-// outlive it. One thread.
+// Fields: reads one mapping of a definition key by key, by its table in model/grammar.h: to ask for
+// what the table does not have is a bug. Every mistake becomes a finding at its place, and the
+// reader gets nullopt (or an empty value) and goes on; a key that nobody asked for is reported when
+// the Fields ends. The node must outlive it. One thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "model/document.h"
 #include "model/findings.h"
+#include "model/grammar.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -23,53 +23,48 @@ namespace millrace {
 /// What a node is, for messages: `a number`, `a list`, `empty`.
 std::string_view describe(const Node& node);
 
-/// What a duration field takes beyond a text that says a time longer than zero.
-struct DurationRules {
-  bool zero = false;    ///< it may be zero
-  bool number = false;  ///< a whole YAML number is milliseconds, as in document 000
-};
-
 class Fields {
  public:
+  /// Of a mapping of several kinds `grammar` is what they are kinds of: the node's `type` chooses.
+  /// Reports `definition.missing`, at the mapping, for each key that is required and not there.
   /// A node that is no mapping is reported once; then nothing is there and nothing is missed.
-  Fields(const Node& node, std::string path, Findings& findings);
+  Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar);
   ~Fields() { finish(); }
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  /// Reports `definition.unknown_key` for all that was not asked for, with the likely name. Called
-  /// by the destructor; a second call does nothing.
+  /// Reports what nobody has asked for: `definition.unsupported` where the table has it, else
+  /// `definition.unknown_key`, with the likely name; and two spellings of one key at once,
+  /// `definition.both_keys`. Called by the destructor; a second call does nothing.
   void finish();
 
   /// Takes all keys for known ones: where nobody can say which there may be.
   void pass_over() { finished_ = true; }
 
-  // Presence. To ask for a key in any way makes it a known one.
+  // Presence. A key is asked for by any of its spellings and found in any. To ask for it in any way
+  // makes it a known one. What only other kinds of the same mapping have may be asked for, so as to
+  // say that it does not stand here.
 
+  /// Whether the mapping's own table has the key, there or not.
+  bool takes(std::string_view key) const;
   /// Whether the key is there, with whatever value.
   bool has(std::string_view key);
-  /// As has(); reports `definition.missing`, at the mapping, where it is not.
+  /// As has(), for a key that is required.
   bool require(std::string_view key);
-  /// Of several spellings of one key, the one that is there, or else the first. Two of them at once
-  /// are `definition.both_keys`.
-  std::string_view either(std::initializer_list<std::string_view> keys);
 
   // Values. nullopt where the key is absent, and where a finding says why it cannot be used: a
   // wrong type is `definition.type`, what the type cannot be `definition.value`.
 
   std::optional<std::string> string(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
-  std::optional<int64_t> integer(std::string_view key,
-                                 int64_t min = std::numeric_limits<int64_t>::min(),
-                                 int64_t max = std::numeric_limits<int64_t>::max());
-  std::optional<double> number(std::string_view key,
-                               double min = std::numeric_limits<double>::lowest(),
-                               double max = std::numeric_limits<double>::max());
-  /// Codes are those of Span::parse and `duration.zero`.
-  std::optional<Span> duration(std::string_view key, DurationRules rules = {});
+  /// Within the bounds of the table.
+  std::optional<int64_t> integer(std::string_view key);
+  std::optional<double> number(std::string_view key);
+  /// Codes are those of Span::parse, and `duration.zero` where the table has no zero.
+  std::optional<Span> duration(std::string_view key);
   /// A string that is_identifier (base/ids.h) takes; else `definition.identifier`.
   std::optional<std::string> identifier(std::string_view key);
-  /// One of a few words, as the value that stands beside it:
+  /// One of a few words of the table, as the value that stands beside it:
   /// `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
   template <class T>
   std::optional<T> one_of(std::string_view key,
@@ -96,7 +91,7 @@ class Fields {
 
   std::string required_string(std::string_view key);
   std::string required_identifier(std::string_view key);
-  std::optional<Span> required_duration(std::string_view key, DurationRules rules = {});
+  std::optional<Span> required_duration(std::string_view key);
   const Node* required_node(std::string_view key);
 
   // The caller's own findings.
@@ -108,16 +103,29 @@ class Fields {
   /// False where the node is no mapping.
   bool ok() const { return mapping_ != nullptr; }
   const std::string& path() const { return path_; }
-  std::string path(std::string_view key) const { return path_of(path_, key); }
+  std::string path(std::string_view key) const { return path_of(path_, spelling(key)); }
   Position at() const { return at_; }
   Position at(std::string_view key) const;
   Findings& findings() { return findings_; }
 
+  /// The key's row in the table, for a reader of values of these kinds; of any if none are named.
+  const KeyRule& rule(std::string_view key, std::initializer_list<KeyRule::Kind> kinds = {},
+                      bool list = false) const;
+
  private:
+  const KeyRule* find_rule(std::string_view spelling) const;
+  /// The key as it is written here; as the table has it if it is not there.
+  std::string_view spelling(std::string_view key) const;
+  const Member* find(std::string_view key) const;
+  void report_missing();
+  void report_both_keys();
+  std::vector<std::string_view> candidates() const;
+
   /// The value of the key if it is there and not broken; the key is known from now on.
   const Node* ask(std::string_view key);
   /// As ask(); a value of another kind is reported, `wanted` saying what to write.
   const Node* ask(std::string_view key, Node::Kind kind, std::string_view wanted);
+  void report_bounds(std::string_view key, const Node& value);
   std::optional<size_t> choice(std::string_view key, const std::vector<std::string_view>& words);
   void wrong_type(std::string_view key, const Node& node, std::string_view wanted);
 
@@ -125,7 +133,9 @@ class Fields {
   Position at_;
   std::string path_;
   Findings& findings_;
-  std::vector<std::string> known_;
+  const Mapping& grammar_;
+  std::vector<Keys> keys_;  ///< of the mapping's own table
+  std::vector<const KeyRule*> asked_for_;
   bool finished_ = false;
 };
 

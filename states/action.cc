@@ -41,7 +41,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kActionState{
-    .name = "action", .has_timeout = true, .has_actions = true, .load = load};
+const StateType kActionState{.name = "action", .load = load};
 
 }  // namespace millrace

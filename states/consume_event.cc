@@ -36,6 +36,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kConsumeEventState{.name = "consumeEvent", .has_timeout = true, .load = load};
+const StateType kConsumeEventState{.name = "consumeEvent", .load = load};
 
 }  // namespace millrace

@@ -59,6 +59,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kEventAndState{.name = "eventAnd", .has_timeout = true, .load = load};
+const StateType kEventAndState{.name = "eventAnd", .load = load};
 
 }  // namespace millrace

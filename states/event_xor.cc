@@ -45,7 +45,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kEventXorState{
-    .name = "eventXor", .has_timeout = true, .has_own_exits = true, .load = load};
+const StateType kEventXorState{.name = "eventXor", .load = load};
 
 }  // namespace millrace

@@ -49,14 +49,13 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
   Action action;
   fields.required_object(
       "action", [&](StateFields& nested) { action = Action::load(nested, common.retries); });
-  const auto at_once = fields.plain().integer("concurrency", 1);
+  const auto at_once = fields.plain().integer("concurrency");
   return std::make_unique<Foreach>(std::move(common), std::move(array), std::move(action),
                                    static_cast<size_t>(at_once.value_or(kMostCalls)));
 }
 
 }  // namespace
 
-const StateType kForeachState{
-    .name = "foreach", .has_timeout = true, .has_actions = true, .load = load};
+const StateType kForeachState{.name = "foreach", .load = load};
 
 }  // namespace millrace

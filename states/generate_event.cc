@@ -175,7 +175,7 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
     load_context(definition, event);
   });
   return std::make_unique<GenerateEvent>(std::move(common), std::move(event),
-                                         fields.plain().duration("delay", {.zero = true}));
+                                         fields.plain().duration("delay"));
 }
 
 }  // namespace

@@ -47,7 +47,6 @@ class Parallel final : public CallingState {
 
 }  // namespace
 
-const StateType kParallelState{
-    .name = "parallel", .has_timeout = true, .has_actions = true, .load = Parallel::load};
+const StateType kParallelState{.name = "parallel", .load = Parallel::load};
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "model/grammar.h"
 #include "states/types.h"
 
 namespace millrace {
@@ -11,20 +12,12 @@ constexpr std::array<const StateType*, 11> kTypes = {
     &kNoopState,     &kParallelState,     &kSwitchState,
 };
 
-/// Second spellings of a type (SEMANTICS "Loading" 5).
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSpellings = {{
-    {"eventsAnd", "eventAnd"},
-    {"eventsXor", "eventXor"},
-}};
-
 }  // namespace
 
 std::span<const StateType* const> state_types() { return kTypes; }
 
 const StateType* find_state_type(std::string_view name) {
-  for (const auto& [spelling, proper] : kSpellings) {
-    if (spelling == name) name = proper;
-  }
+  if (const Mapping* const kind = state_grammar().kind(name)) name = kind->types[0];
   for (const StateType* type : kTypes) {
     if (type->name == name) return type;
   }

@@ -75,13 +75,9 @@ const Catch* find_catch(const StateCommon& common, std::string_view code);
 WorkflowError retries_exceeded(const WorkflowError& last, uint32_t attempts);
 
 /// What the loader knows of a type: how it is called in a definition and how its fields are read.
+/// Which fields it has is in model/grammar.h.
 struct StateType {
   std::string_view name;
-
-  /// Which of the fields that several types share stand on this one (SEMANTICS "Loading" 6).
-  bool has_timeout = false;
-  bool has_own_exits = false;  ///< its entries carry transform and transition, the state does not
-  bool has_actions = false;    ///< its `retries` are the default of its actions
 
   /// Reads the type's own fields. Findings go where `fields` reports them; the state that is
   /// returned then is never used.

@@ -109,6 +109,7 @@ std::optional<Template> StateFields::read(std::string_view key, Reader reader) {
 }
 
 std::optional<Template> StateFields::query(std::string_view key) {
+  fields_.rule(key, {KeyRule::Kind::kQuery});
   return read(key, Template::query);
 }
 
@@ -119,10 +120,12 @@ Template StateFields::required_query(std::string_view key) {
 }
 
 std::optional<Template> StateFields::command(std::string_view key) {
+  fields_.rule(key, {KeyRule::Kind::kCommand});
   return read(key, read_command);
 }
 
 Template StateFields::required_text(std::string_view key) {
+  fields_.rule(key, {KeyRule::Kind::kTemplate});
   if (required_nonempty(key).empty()) return {};
   return read(key, read_text).value_or(Template());
 }
@@ -139,6 +142,7 @@ void StateFields::report_empty(std::string_view key) {
 }
 
 std::optional<std::vector<Template>> StateFields::commands(std::string_view key) {
+  fields_.rule(key, {KeyRule::Kind::kCommand}, true);
   std::vector<Template> templates;
   const bool is_list = fields_.sequence(key, [&](const Node& node, const std::string& path) {
     std::optional<Template> value = read(node, path, read_command);
@@ -161,6 +165,7 @@ void StateFields::texts(
 }
 
 std::optional<StateIndex> StateFields::transition(std::string_view key) {
+  fields_.rule(key, {KeyRule::Kind::kState});
   const std::optional<std::string> id = fields_.string(key);
   if (!id || id->empty()) return std::nullopt;
   if (const auto found = context_.states.find(*id); found != context_.states.end()) {
@@ -198,21 +203,15 @@ std::shared_ptr<const Function> StateFields::required_function(std::string_view 
 }
 
 std::optional<RetryPolicy> StateFields::retries(std::string_view key) {
-  // So many retries of one action are a loop that somebody wrote by mistake.
-  constexpr int64_t kMostRetries = 1'000'000;
   std::optional<RetryPolicy> policy;
   fields_.object(key, [&](Fields& fields) {
     policy.emplace();
-    if (fields.require("max_attempts")) {
-      const auto retries = fields.integer("max_attempts", 0, kMostRetries);
-      policy->attempts = static_cast<uint32_t>(retries.value_or(0)) + 1;
-    }
-    policy->delay = fields.duration("delay", {.zero = true}).value_or(Span{});
+    policy->attempts = static_cast<uint32_t>(fields.integer("max_attempts").value_or(0)) + 1;
+    policy->delay = fields.duration("delay").value_or(Span{});
     policy->factor = fields.number("multiplier").value_or(1);
     if (policy->factor <= 0) {
       fields.report("multiplier", "definition.value", "the multiplier must be above zero");
     }
-    if (!fields.require("codes")) return;
     fields.sequence("codes", [&](const Node& node, const std::string& path) {
       if (node.kind == Node::Kind::kBroken) return;
       if (node.kind != Node::Kind::kString) {
@@ -299,11 +298,10 @@ std::string StateFields::event_type() {
 EventPattern StateFields::event_pattern(Jq jq) {
   EventPattern pattern{.type = event_type()};
   AttributeNames names(context_.findings);
-  fields_.each(fields_.either({"context", "filters"}),
-               [&](const Member& member, const std::string& path) {
-                 names.add(member, path);
-                 pattern.attributes.push_back(context_attribute(member, path, jq));
-               });
+  fields_.each("context", [&](const Member& member, const std::string& path) {
+    names.add(member, path);
+    pattern.attributes.push_back(context_attribute(member, path, jq));
+  });
   pattern.capture =
       fields_.one_of<bool>("capture", {{"payload", false}, {"event", true}}).value_or(false);
   return pattern;

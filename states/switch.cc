@@ -34,6 +34,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kSwitchState{.name = "switch", .has_own_exits = true, .load = load};
+const StateType kSwitchState{.name = "switch", .load = load};
 
 }  // namespace millrace

@@ -1,41 +1,22 @@
 #include "orchestrator/definition/loader.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
 #include "model/document.h"
 #include "model/fields.h"
+#include "model/grammar.h"
 #include "states/state.h"
 #include "states/state_fields.h"
 
 namespace millrace {
 namespace {
 
-/// Keys of the language that this version does not carry out. To pass over them in silence would
-/// run another workflow than the one that was written.
-void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    if (fields.has(key)) {
-      fields.report(key, "definition.unsupported",
-                    fmt::format("this version does not carry out `{}` here", key));
-    }
-  }
-}
-
 std::string with_article(std::string_view word) {
   const bool is_vowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
   return fmt::format("{} {}", is_vowel ? "an" : "a", word);
 }
-
-/// State types of the language that this version does not carry out.
-constexpr std::array<std::string_view, 3> kLaterTypes = {"getter", "setter", "validate"};
-
-/// Types of functions that this version does not carry out.
-constexpr std::array<std::string_view, 4> kLaterFunctions = {"knative-global", "knative-namespace",
-                                                             "reusable", "isolated"};
 
 /// A wrong program costs the workers several compiles of 15 ms and more: thousands of them would
 /// keep them from all other work for minutes.
@@ -48,12 +29,11 @@ class Loader {
 
   Workflow read(const Node& document) {
     Workflow workflow;
-    Fields fields(document, "", context_.findings);
+    Fields fields(document, "", context_.findings, workflow_grammar());
     workflow.id = fields.required_identifier("id");
     workflow.name = fields.string("name").value_or("");
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
-    refuse_unsupported(fields, {"singular", "schemas"});
     fields.object("timeouts", [&](Fields& timeouts) {
       workflow.timeouts.interrupt = timeouts.duration("interrupt");
       workflow.timeouts.kill = timeouts.duration("kill");
@@ -128,8 +108,7 @@ class Loader {
     const std::string type = function.required_nonempty("type");
     if (type == "subflow") return true;
     if (type.empty()) return false;
-    const bool is_later =
-        std::find(kLaterFunctions.begin(), kLaterFunctions.end(), type) != kLaterFunctions.end();
+    const bool is_later = workflow_grammar().find("functions")->object->kind(type) != nullptr;
     function.plain().report(
         "type", is_later ? "definition.unsupported" : "definition.value",
         is_later ? fmt::format("this version does not carry out {} functions, only subflow", type)
@@ -169,7 +148,6 @@ class Loader {
       common.catches.push_back({.error = target.required_nonempty("error"),
                                 .transition = target.transition("transition")});
     });
-    refuse_unsupported(fields, {"retry"});
     common.retries = state.retries("retries");
     if (type == nullptr) {
       // Nobody knows its other fields, so none of them can be wrong.
@@ -178,13 +156,13 @@ class Loader {
       return nullptr;
     }
     common.type = type->name;
-    if (type->has_timeout) {
+    if (fields.takes("timeout")) {
       common.timeout = fields.duration("timeout");
     } else if (fields.has("timeout")) {
       fields.report("timeout", "definition.not_here",
                     fmt::format("{} state has no timeout", with_article(type->name)));
     }
-    if (!type->has_own_exits) {
+    if (fields.takes("transition")) {
       common.exits.push_back(state.exit("transform", "transition"));
     } else {
       refuse_own_exits(fields, *type);
@@ -198,8 +176,7 @@ class Loader {
     if (type != nullptr || name.empty()) return type;
     std::vector<std::string_view> names;
     for (const StateType* known : state_types()) names.push_back(known->name);
-    const bool is_later =
-        std::find(kLaterTypes.begin(), kLaterTypes.end(), name) != kLaterTypes.end();
+    const bool is_later = state_grammar().kind(name) != nullptr;
     state.plain().report(
         "type", is_later ? "definition.unsupported" : "definition.state_type",
         is_later ? fmt::format("this version does not carry out {} states; there are {}", name,

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/grammar.h"
 #include "states/state.h"
 #include "tests/unit/definition/corpus.h"
 #include "tests/unit/definition/described.h"
@@ -75,6 +76,17 @@ TEST(GoodDefinitions, ThatAreOneWorkflowLoadAlike) {
   }
   EXPECT_GE(compared, 18U);
   EXPECT_GE(first.size(), 11U);
+}
+
+TEST(StateTypes, AreAllInTheGrammar) {
+  for (const StateType* type : state_types()) {
+    const Mapping* const table = state_grammar().kind(type->name);
+    ASSERT_NE(table, nullptr) << type->name;
+    EXPECT_EQ(table->types[0], type->name);
+    EXPECT_EQ(find_state_type(type->name), type);
+  }
+  EXPECT_EQ(find_state_type("eventsXor"), find_state_type("eventXor"));
+  EXPECT_EQ(find_state_type("Noop"), nullptr);
 }
 
 TEST(GoodDefinitions, AreReadWhole) {
