@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "model/walk.h"
 
 namespace millrace {
 namespace {
@@ -58,18 +59,11 @@ Fields::Fields(const Node& node, std::string path, Findings& findings, const Map
       at_(node.at),
       path_(std::move(path)),
       findings_(findings),
-      grammar_(grammar) {
+      grammar_(grammar),
+      keys_(keys_of(node, grammar)) {
   if (mapping_ == nullptr && node.kind != Kind::kBroken) {
     findings_.error("definition.type", path_, at_,
                     fmt::format("this is {}; {}", describe(node), kWantMapping));
-  }
-  const Member* const type = grammar.kinds.empty() ? nullptr : node.find("type");
-  const Mapping* const kind = type == nullptr ? nullptr : grammar.kind(type->value.text);
-  const Mapping& table = kind == nullptr ? grammar : *kind;
-  keys_.assign(table.groups.begin(), table.groups.end());
-  for (const KeyRule* key : table.keys()) {
-    if (!key->inlined || node.find(key->name) != nullptr) continue;
-    keys_.insert(keys_.end(), key->object->groups.begin(), key->object->groups.end());
   }
   if (mapping_ != nullptr) report_missing();
 }

@@ -1,0 +1,290 @@
+// explain: what a key, a mapping or a state type of the language means, from the grammar's tables.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "cloudevents/headers.h"
+#include "model/editor_schema.h"
+#include "model/findings.h"
+#include "model/grammar.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+std::string_view one_of(Kind kind) {
+  switch (kind) {
+    case Kind::kText:
+    case Kind::kFunction:
+      return "a text";
+    case Kind::kIdentifier:
+      return "an identifier: letters, digits, \".\", \"-\", \"_\"";
+    case Kind::kBoolean:
+      return "true or false";
+    case Kind::kInteger:
+      return "a whole number";
+    case Kind::kNumber:
+      return "a number";
+    case Kind::kDuration:
+      return "a duration such as \"PT1H\" or \"1h 30m\"";
+    case Kind::kWord:
+    case Kind::kType:
+      return "one of";
+    case Kind::kQuery:
+      return "jq: a program, jq(…), or a value with jq(…) in its texts";
+    case Kind::kCommand:
+      return "any value; jq(…) in its texts is evaluated, \".\" is the whole data";
+    case Kind::kTemplate:
+      return "a text; jq(…) in it is evaluated";
+    case Kind::kMessage:
+      return "a text with %s, %v, %d, %i, %f, %g, %x, %q, %t or %%";
+    case Kind::kState:
+      return "the id of a state";
+    case Kind::kEventType:
+      return "a text without jq";
+    case Kind::kAttribute:
+      return "the name of a context attribute";
+    case Kind::kPatterns:
+      return "a mapping: attribute to ECMAScript pattern, number or boolean";
+    case Kind::kAttributes:
+      return "a mapping: attribute to text with jq(…)";
+    case Kind::kCron:
+      return "five cron fields, or @hourly and its kin; CRON_TZ=Area/City before it";
+    case Kind::kGlob:
+      return "a glob: \"*\" any run, \"?\" one character";
+    case Kind::kPattern:
+      return "an ECMAScript pattern";
+    case Kind::kMediaType:
+      return "a media type such as text/plain";
+    case Kind::kObject:
+      return "a mapping";
+    case Kind::kSchema:
+      return "a JSON Schema";
+    case Kind::kSchemaOrId:
+      return "a JSON Schema, or the id of one in `schemas`";
+  }
+  return "";
+}
+
+std::string bounds_of(const KeyRule& key) {
+  if (key.min && key.max) return fmt::format(" from {} to {}", *key.min, *key.max);
+  if (key.min) return fmt::format(" of at least {}", *key.min);
+  if (key.max) return fmt::format(" of at most {}", *key.max);
+  return "";
+}
+
+/// What stands behind the key, in words.
+std::string value_of(const KeyRule& key) {
+  std::string value(one_of(key.kind));
+  value += bounds_of(key);
+  if (key.object != nullptr) value = std::string(key.object->name);
+  if (key.list) value = "a list of: " + value;
+  return value;
+}
+
+/// A name as given and as the grammar has it, without regard to case.
+bool same(std::string_view a, std::string_view b) { return to_lower(a) == to_lower(b); }
+
+bool is_called(const KeyRule& key, std::string_view name) {
+  const std::vector<std::string_view> names = key.names();
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view one) { return same(one, name); });
+}
+
+bool is_called(const Mapping& mapping, std::string_view name) {
+  return same(mapping.name, name) ||
+         (!name.empty() &&
+          std::any_of(mapping.types.begin(), mapping.types.end(),
+                      [&](std::string_view one) { return !one.empty() && same(one, name); }));
+}
+
+/// A key, and the mappings that have it.
+struct Use {
+  const KeyRule* key;
+  std::vector<const Mapping*> mappings;
+};
+
+/// What a name or path stands for.
+struct Found {
+  std::vector<Use> keys;
+  std::vector<const Mapping*> mappings;
+
+  void add(const Mapping& mapping) {
+    if (std::find(mappings.begin(), mappings.end(), &mapping) == mappings.end()) {
+      mappings.push_back(&mapping);
+    }
+  }
+  void add(const KeyRule& key, const Mapping& mapping) {
+    for (Use& use : keys) {
+      // The rows that mappings share are told once.
+      if (use.key != &key && (use.key->meaning != key.meaning || use.key->name != key.name)) {
+        continue;
+      }
+      if (std::find(use.mappings.begin(), use.mappings.end(), &mapping) == use.mappings.end()) {
+        use.mappings.push_back(&mapping);
+      }
+      return;
+    }
+    keys.push_back({&key, {&mapping}});
+  }
+};
+
+void add_matches(const Mapping& mapping, std::string_view name, Found& found) {
+  for (const KeyRule* key : mapping.keys()) {
+    if (is_called(*key, name)) found.add(*key, mapping);
+  }
+}
+
+/// The mapping and its kinds, which have its keys again.
+std::vector<const Mapping*> with_kinds(const Mapping& mapping) {
+  if (mapping.kinds.empty()) return {&mapping};
+  return {mapping.kinds.begin(), mapping.kinds.end()};
+}
+
+/// What `name` is below the mappings.
+Found below(const std::vector<const Mapping*>& mappings, std::string_view name) {
+  Found found;
+  for (const Mapping* mapping : mappings) {
+    if (is_called(*mapping, name)) found.add(*mapping);
+    add_matches(*mapping, name, found);
+  }
+  return found;
+}
+
+/// The mappings behind what was found.
+std::vector<const Mapping*> behind(const Found& found) {
+  std::vector<const Mapping*> mappings = found.mappings;
+  for (const Use& use : found.keys) {
+    if (use.key->object == nullptr) continue;
+    for (const Mapping* one : with_kinds(*use.key->object)) mappings.push_back(one);
+  }
+  return mappings;
+}
+
+Found look_up(std::string_view path) {
+  std::vector<const Mapping*> mappings;
+  for (const Mapping* mapping : all_mappings()) {
+    // What its kinds have as well is told of them.
+    if (mapping->kinds.empty()) mappings.push_back(mapping);
+  }
+  bool is_first = true;
+  while (true) {
+    const size_t dot = path.find('.');
+    const std::string_view name = path.substr(0, dot);
+    Found found = below(mappings, name);
+    if (is_first) {
+      for (const Mapping* mapping : all_mappings()) {
+        if (is_called(*mapping, name)) found.add(*mapping);
+      }
+    }
+    is_first = false;
+    if (dot == std::string_view::npos) return found;
+    path.remove_prefix(dot + 1);
+    mappings = behind(found);
+  }
+}
+
+/// Their names; that of all kinds of one mapping is told once.
+std::string names_of(std::vector<const Mapping*> mappings) {
+  std::vector<std::string> names;
+  for (const Mapping* mapping : all_mappings()) {
+    const auto is_meant = [&](const Mapping* kind) {
+      return std::find(mappings.begin(), mappings.end(), kind) != mappings.end();
+    };
+    const auto& kinds = mapping->kinds;
+    if (kinds.empty() || !std::all_of(kinds.begin(), kinds.end(), is_meant)) continue;
+    names.push_back(fmt::format("every {}", mapping->name));
+    std::erase_if(mappings, [&](const Mapping* one) {
+      return std::find(kinds.begin(), kinds.end(), one) != kinds.end();
+    });
+  }
+  for (const Mapping* mapping : mappings) names.emplace_back(mapping->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void explain(const Use& use, std::ostream& out) {
+  const KeyRule& key = *use.key;
+  out << key.name << ": " << value_of(key) << "\n  " << key.meaning << "\n";
+  if (key.kind == Kind::kType) {
+    for (const Mapping* mapping : use.mappings) {
+      out << fmt::format("    {:<18} {}\n", mapping->types[0], mapping->meaning);
+    }
+  }
+  for (const Word& word : key.words) out << fmt::format("    {:<18} {}\n", word.word, word.meaning);
+  if (key.required) out << "  required\n";
+  if (!key.otherwise.empty()) out << "  default: " << key.otherwise << "\n";
+  for (const std::string_view name : key.names()) {
+    if (name != key.name) out << "  also written: " << name << "\n";
+  }
+  if (key.inlined) out << "  its keys may stand in its place\n";
+  out << "  in: " << names_of(use.mappings) << "\n";
+  if (key.own) out << "  not in document 003\n";
+}
+
+void explain(const Mapping& mapping, std::ostream& out) {
+  out << mapping.name;
+  if (!mapping.types[0].empty()) out << " (type: " << mapping.types[0] << ")";
+  out << "\n  " << mapping.meaning << "\n";
+  if (!mapping.kinds.empty()) {
+    for (const Mapping* kind : mapping.kinds) {
+      out << fmt::format("    {:<18} {}\n", kind->types[0], kind->meaning);
+    }
+  } else {
+    for (const KeyRule* key : mapping.keys()) {
+      out << fmt::format("    {:<18} {}{}\n", key->name, key->meaning,
+                         key->required ? " Required." : "");
+    }
+  }
+  out << "  document 003: " << mapping.section << "\n";
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names;
+  for (const Mapping* mapping : all_mappings()) {
+    names.push_back(mapping->name);
+    for (const std::string_view type : mapping->types) {
+      if (!type.empty()) names.push_back(type);
+    }
+    for (const KeyRule* key : mapping->keys()) {
+      for (const std::string_view name : key->names()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Ended explain_key(Console& console, const std::string& name) {
+  const Found found = look_up(name);
+  if (found.keys.empty() && found.mappings.empty()) {
+    const size_t dot = name.rfind('.');
+    const std::string_view last =
+        std::string_view(name).substr(dot == std::string::npos ? 0 : dot + 1);
+    return give_up(ExitCode::kNotFound, "cli.no_key",
+                   fmt::format("the language has no {}{}", name, did_you_mean(last, all_names())));
+  }
+  bool is_first = true;
+  const auto next = [&] {
+    if (!is_first) console.out << "\n";
+    is_first = false;
+  };
+  for (const Mapping* mapping : found.mappings) {
+    next();
+    explain(*mapping, console.out);
+  }
+  for (const Use& use : found.keys) {
+    next();
+    explain(use, console.out);
+  }
+  return ExitCode::kOk;
+}
+
+Ended print_schema(Console& console) {
+  console.out << editor_schema().dump(2) << "\n";
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace

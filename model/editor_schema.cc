@@ -1,0 +1,174 @@
+#include "model/editor_schema.h"
+
+#include <string>
+
+#include "model/grammar.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
+constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
+
+Json reference(const Mapping& mapping) {
+  return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
+}
+
+/// Texts that may be left empty: to write nothing is to say nothing.
+Json text(size_t min_length = 0) {
+  Json schema = {{"type", "string"}};
+  if (min_length > 0) schema["minLength"] = min_length;
+  return schema;
+}
+
+Json number(const char* type, const KeyRule& key) {
+  Json schema = {{"type", type}};
+  if (key.min) schema["minimum"] = *key.min;
+  if (key.max) schema["maximum"] = *key.max;
+  return schema;
+}
+
+/// The words of `type`: those of all kinds, or of the one.
+Json type_words(const Mapping& mapping) {
+  Json words = Json::array();
+  const auto add = [&](const Mapping& kind) {
+    for (const std::string_view word : kind.types) {
+      if (!word.empty()) words.push_back(word);
+    }
+  };
+  add(mapping);
+  for (const Mapping* kind : mapping.kinds) add(*kind);
+  return {{"enum", words}};
+}
+
+Json value_schema(const KeyRule& key, const Mapping& mapping) {
+  switch (key.kind) {
+    case Kind::kText:
+    case Kind::kMessage:
+    case Kind::kState:
+    case Kind::kMediaType:
+      return text();
+    case Kind::kTemplate:
+    case Kind::kEventType:
+    case Kind::kGlob:
+    case Kind::kPattern:
+    case Kind::kCron:
+    case Kind::kFunction:
+      return text(1);
+    case Kind::kIdentifier:
+      return {{"type", "string"}, {"pattern", kIdentifier}};
+    case Kind::kAttribute:
+      return {{"type", "string"}, {"pattern", kAttributeName}};
+    case Kind::kBoolean:
+      return {{"type", "boolean"}};
+    case Kind::kInteger:
+      return number("integer", key);
+    case Kind::kNumber:
+      return number("number", key);
+    case Kind::kDuration:
+      return key.milliseconds ? Json{{"type", {"string", "integer"}}} : text(1);
+    case Kind::kWord: {
+      Json words = Json::array();
+      for (const Word& word : key.words) words.push_back(word.word);
+      return {{"enum", words}};
+    }
+    case Kind::kType:
+      return type_words(mapping);
+    case Kind::kQuery:
+    case Kind::kCommand:
+      return Json::object();
+    case Kind::kPatterns:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", kAttributeName}}},
+              {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
+    case Kind::kAttributes:
+      return {{"type", "object"}, {"propertyNames", {{"pattern", kAttributeName}}}};
+    case Kind::kObject:
+      return reference(*key.object);
+    case Kind::kSchema:
+      return {{"type", {"object", "boolean"}}};
+    case Kind::kSchemaOrId:
+      return {{"type", {"object", "boolean", "string"}}};
+  }
+  return Json::object();
+}
+
+Json key_schema(const KeyRule& key, const Mapping& mapping) {
+  Json schema = value_schema(key, mapping);
+  if (key.list) {
+    schema = {{"type", "array"}, {"items", std::move(schema)}};
+    if (key.required) schema["minItems"] = 1;
+  }
+  // Whatever stands beside a $ref is not looked at.
+  if (schema.contains("$ref")) schema = {{"allOf", {std::move(schema)}}};
+  schema["description"] = key.meaning;
+  if (key.kind == Kind::kBoolean || key.kind == Kind::kInteger || key.kind == Kind::kNumber) {
+    if (!key.otherwise.empty()) schema["default"] = Json::parse(key.otherwise);
+  } else if (!key.otherwise.empty()) {
+    schema["default"] = key.otherwise;
+  }
+  return schema;
+}
+
+void add_key(const KeyRule& key, const Mapping& mapping, Json& schema) {
+  for (const std::string_view name : key.names()) {
+    schema["properties"][std::string(name)] = key_schema(key, mapping);
+  }
+  if (key.required) schema["required"].push_back(key.name);
+}
+
+Json mapping_schema(const Mapping& mapping, bool inlined) {
+  Json schema = {{"type", "object"}, {"additionalProperties", false}};
+  for (const KeyRule* key : mapping.keys()) {
+    if (!inlined || !key->inlined) {
+      add_key(*key, mapping, schema);
+    } else {
+      for (const KeyRule* inner : key->object->keys()) add_key(*inner, *key->object, schema);
+    }
+  }
+  return schema;
+}
+
+bool has_inlined(const Mapping& mapping) {
+  for (const KeyRule* key : mapping.keys()) {
+    if (key->inlined) return true;
+  }
+  return false;
+}
+
+Json definition(const Mapping& mapping) {
+  Json schema;
+  if (!mapping.kinds.empty()) {
+    schema = {{"type", "object"},
+              {"required", {"type"}},
+              {"properties", {{"type", type_words(mapping)}}}};
+    for (const Mapping* kind : mapping.kinds) {
+      schema["allOf"].push_back(
+          {{"if", {{"properties", {{"type", type_words(*kind)}}}, {"required", {"type"}}}},
+           {"then", reference(*kind)}});
+    }
+  } else if (has_inlined(mapping)) {
+    schema["anyOf"] = {mapping_schema(mapping, false), mapping_schema(mapping, true)};
+  } else {
+    schema = mapping_schema(mapping, false);
+  }
+  schema["description"] = mapping.meaning;
+  return schema;
+}
+
+}  // namespace
+
+Json editor_schema() {
+  Json definitions = Json::object();
+  for (const Mapping* mapping : all_mappings()) {
+    definitions[std::string(mapping->name)] = definition(*mapping);
+  }
+  return {{"$schema", "http://json-schema.org/draft-07/schema#"},
+          {"title", "A workflow of millrace"},
+          {"allOf", {reference(workflow_grammar())}},
+          {"definitions", std::move(definitions)}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,33 @@
+// A definition's tree read by the grammar: what its keys mean, wherever they stand. For what looks
+// at all of a definition (lint, graph) and need not know one mapping from the other.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/document.h"
+#include "model/grammar.h"
+
+namespace millrace {
+
+/// The kind of the mapping that the node's `type` names, if it is one of several; else `grammar`.
+const Mapping& kind_of(const Node& node, const Mapping& grammar);
+
+/// The keys that the node may have, those of an inlined mapping among them.
+std::vector<Keys> keys_of(const Node& node, const Mapping& grammar);
+
+/// A key that stands in a definition.
+struct Place {
+  const KeyRule& rule;
+  const Node& mapping;  ///< that the key is in
+  const Member& member;
+  std::string path;
+};
+
+/// Calls `visit` for each key of the node that its table has, in the order of the text, and for
+/// those of the mappings behind it.
+void walk(const Node& node, const Mapping& grammar, const std::string& path,
+          const std::function<void(const Place&)>& visit);
+
+}  // namespace millrace

@@ -1,0 +1,132 @@
+#include "model/editor_schema.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "model/document.h"
+
+namespace millrace {
+namespace {
+
+using Adapter = valijson::adapters::NlohmannJsonAdapter;
+
+class EditorSchema : public testing::Test {
+ protected:
+  EditorSchema() {
+    const nlohmann::json schema = nlohmann::json::parse(editor_schema().dump());
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(Adapter(schema), schema_);
+  }
+
+  /// Where the text is wrong by the schema; empty: nowhere.
+  std::string complaint(const std::string& text) const {
+    Findings findings;
+    const std::optional<Node> document = parse_document(text, findings);
+    if (!document) return "no document";
+    const nlohmann::json value = nlohmann::json::parse(to_json(*document).dump());
+    valijson::Validator validator(valijson::Validator::kStrongTypes);
+    valijson::ValidationResults results;
+    if (validator.validate(schema_, Adapter(value), &results)) return "";
+    valijson::ValidationResults::Error error;
+    std::string all;
+    while (results.popError(error)) {
+      for (const std::string& step : error.context) all += step;
+      all += ": " + error.description + "\n";
+    }
+    return all;
+  }
+
+  std::string complaint_of_file(const std::filesystem::path& path) const {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return complaint(text.str());
+  }
+
+ private:
+  valijson::Schema schema_;
+};
+
+TEST_F(EditorSchema, TakesEveryExampleAndEveryGoodDefinition) {
+  size_t files = 0;
+  for (const char* folder : {"examples", "tests/corpus/definitions/good"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      const std::filesystem::path& path = entry.path();
+      if (path.extension() != ".yaml" && path.extension() != ".json") continue;
+      // Null is said in more places than a schema should offer.
+      if (path.filename() == "smallest.null.yaml") continue;
+      ++files;
+      EXPECT_EQ(complaint_of_file(path), "") << path;
+    }
+  }
+  EXPECT_GE(files, 30U);
+}
+
+TEST_F(EditorSchema, TakesEveryMappingOfTheLanguage) {
+  EXPECT_EQ(complaint(R"(
+id: all
+singular: true
+timeouts: {interrupt: PT1H, kill: PT2H}
+start: {type: scheduled, cron: "*/5 * * * *", state: act}
+functions:
+- {id: a, type: knative-global, service: mail, files: [{key: k, scope: workflow, as: f, type: tar}]}
+- {id: b, type: knative-namespace, service: mail}
+- {id: c, type: reusable, image: i, cmd: run, size: medium, scale: 1}
+- {id: d, type: isolated, image: i, size: large}
+- {id: e, type: subflow, workflow: other}
+schemas: [{id: order, schema: {type: object}}]
+states:
+- id: act
+  type: action
+  async: false
+  action: {function: a, input: {x: jq(.x)}, secrets: [KEY], retries: {max_attempts: 3, codes: ["*"]}}
+  retry: {max_attempts: 0, delay: PT1S, multiplier: 1.5, codes: [".*"]}
+- {id: each, type: foreach, array: [1, 2], concurrency: 4, action: {function: a}}
+- {id: both, type: parallel, mode: or, actions: [{function: a}, {function: b}], timeout: PT1S}
+- {id: get, type: getter, variables: [{key: a}, {key: b, scope: namespace}]}
+- {id: set, type: setter, variables: [{key: a, scope: workflow, value: null}]}
+- {id: check, type: validate, subject: .a, schema: order}
+- {id: check-too, type: validate, schema: {required: [name]}}
+)"),
+            "");
+}
+
+TEST_F(EditorSchema, RefusesWhatTheLoaderRefuses) {
+  const std::string head = "id: a\nstates:\n";
+  for (const std::string& text : {
+           std::string("states: [{id: a, type: noop}]"),
+           std::string("id: a"),
+           std::string("id: a b\nstates: [{id: a, type: noop}]"),
+           std::string("id: a\nstates: []"),
+           head + "- {id: a, type: nope}",
+           head + "- {id: a, type: noop, transtion: b}",
+           head + "- {id: a, type: noop, timeout: PT1H}",
+           head + "- {id: a, type: delay}",
+           head + "- {id: a, type: delay, duration: 5}",
+           head + "- {id: a, type: consumeEvent, event: {type: t, context: {a-b: c}}}",
+           head + "- {id: a, type: consumeEvent, event: {type: t, context: {a: [c]}}}",
+           head + "- {id: a, type: eventXor, events: [{event: {type: t}, type: t}]}",
+           head + "- {id: a, type: eventAnd, events: [{capture: event}]}",
+           head + "- {id: a, type: eventXor, events: [{type: t}], transition: a}",
+           head + "- {id: a, type: action, action: {function: f, retries: {max_attempts: -1, "
+                  "codes: [a]}}}",
+           head + "- {id: a, type: foreach, array: ., action: {function: f}, concurrency: 0}",
+           head + "- {id: a, type: parallel, actions: [{function: f}], mode: xor}",
+           head + "- {id: a, type: noop, catch: [{transition: a}]}",
+           "start: {type: event}\n" + head + "- {id: a, type: noop}",
+           "functions: [{id: f, type: subflow, image: i}]\n" + head + "- {id: a, type: noop}",
+           "singular: yes\n" + head + "- {id: a, type: noop}",
+       }) {
+    EXPECT_NE(complaint(text), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
