@@ -29,6 +29,7 @@ class App {
                     "table (default on a terminal), json, jsonl, yaml or name")
         ->type_name("FORMAT");
     add_server();
+    add_language();
     add_authoring();
     add_workflow();
     add_instance();
@@ -206,6 +207,18 @@ class App {
     }
   }
 
+  void add_language() {
+    CLI::App& explain = verb(app_, "explain", "Says what a key of the definition language means",
+                             "millrace explain consumeEvent\n  "
+                             "millrace explain states.action.retries.delay",
+                             [this] { return explain_key(console_, id_); });
+    explain.add_option("key", id_, "A key, a path of keys, a state type or a mapping")
+        ->required()
+        ->type_name("KEY");
+    verb(app_, "schema", "Prints a JSON Schema of definitions, for editors",
+         "millrace schema > millrace.schema.json", [this] { return print_schema(console_); });
+  }
+
   void add_authoring() {
     if (hooks_.load == nullptr) return;
     CLI::App& lint = verb(app_, "lint", "Says all that is wrong with definitions, without a server",
@@ -213,9 +226,17 @@ class App {
                             if (!format_.empty() && format_ != "text" && format_ != "json") {
                               return wrong_usage("lint -o: there are text and json");
                             }
-                            return lint_files(console_, hooks_.load, files_, format_ == "json");
+                            lint_.as_json = format_ == "json";
+                            return lint_files(console_, hooks_.load, lint_);
                           });
-    lint.add_option("file", files_, "Definitions in YAML or JSON; - is standard input")
+    lint.add_option("file", lint_.files, "Definitions in YAML or JSON; - is standard input")
+        ->required()
+        ->type_name("FILE");
+    lint.add_flag("--strict", lint_.strict, "Warnings count as errors do: exit 7");
+    CLI::App& graph = verb(
+        app_, "graph", "Draws a definition as a flowchart, in mermaid's language",
+        "millrace graph order.yaml", [this] { return draw_graph(console_, hooks_.load, id_); });
+    graph.add_option("file", id_, "A definition in YAML or JSON; - is standard input")
         ->required()
         ->type_name("FILE");
   }
@@ -367,7 +388,7 @@ class App {
   std::string format_;
   std::string id_;
   bool cancel_ = false;
-  std::vector<std::string> files_;
+  LintOptions lint_;
   ServeOptions serve_;
   /// As given, for duration() and number().
   struct {

@@ -191,7 +191,7 @@ Server::~Server() = default;
 uint16_t Server::port() const { return parts_->port(); }
 Service& Server::service() { return parts_->service(); }
 
-LoadedDefinition lint_definition(std::string_view text) {
+Loaded lint_definition(std::string_view text) {
   static const Result<std::unique_ptr<JqPool>> pool = pool_of_one();
   const auto check = [](std::span<const std::string> programs) {
     if (!pool) {
@@ -199,9 +199,7 @@ LoadedDefinition lint_definition(std::string_view text) {
     }
     return (*pool)->check(programs);
   };
-  Loaded loaded = load_workflow(text, check);
-  if (loaded.workflow) return std::move(loaded.workflow);
-  return std::move(loaded.findings);
+  return load_workflow(text, check);
 }
 
 }  // namespace millrace

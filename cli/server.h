@@ -48,6 +48,6 @@ class Server {
 };
 
 /// Loads a definition as the server would, its jq checked by a worker of its own: for `lint`.
-LoadedDefinition lint_definition(std::string_view text);
+Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace

@@ -85,10 +85,21 @@ struct RunOptions {
 };
 Ended run_workflow(Session& session, const RunOptions& options);
 
+// explain.cc
+Ended explain_key(Console& console, const std::string& name);
+Ended print_schema(Console& console);
+
 // lint.cc
-using LoadDefinition = LoadedDefinition (*)(std::string_view text);
-Ended lint_files(Console& console, LoadDefinition load, const std::vector<std::string>& files,
-                 bool as_json);
+using LoadDefinition = Loaded (*)(std::string_view text);
+struct LintOptions {
+  std::vector<std::string> files;  ///< `-`: standard input
+  bool as_json = false;
+  bool strict = false;  ///< warnings count as errors do
+};
+Ended lint_files(Console& console, LoadDefinition load, const LintOptions& options);
+
+// graph.cc
+Ended draw_graph(Console& console, LoadDefinition load, const std::string& file);
 
 // source.cc
 

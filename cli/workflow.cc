@@ -42,6 +42,9 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
     const std::string text = TRY(read_file(session.console, file));
     Fallible<Reply> reply = apply_file(session, text, options.dry_run);
     if (reply) {
+      if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
+        session.console.err << render_findings(*warnings, file);
+      }
       applied.push_back(std::move(reply->body));
     } else if (!reply.error().errors.is_null()) {
       session.console.err << render_findings(reply.error().errors, file);

@@ -67,18 +67,16 @@ void watch_folders(int inotify, const fs::path& folder) {
 }  // namespace
 
 void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
-  LoadedDefinition loaded = service_.load_definition(text);
-  if (const auto* findings = std::get_if<Findings>(&loaded)) {
-    std::string lines = render_text(*findings, file.string());
-    if (lines.ends_with('\n')) lines.pop_back();
-    tell_(lines);
-    return;
-  }
-  auto workflow = std::get<std::shared_ptr<const Workflow>>(std::move(loaded));
-  const std::string id = workflow->id;
+  Loaded loaded = service_.load_definition(text);
+  std::string lines = render_text(loaded.findings, file.string());
+  if (lines.ends_with('\n')) lines.pop_back();
+  if (!lines.empty()) tell_(lines);
+  if (!loaded.workflow) return;
+  const std::string id = loaded.workflow->id;
   std::promise<Result<Json>> answer;
-  service_.command(ApplyWorkflow{.space = "default", .text = text, .workflow = std::move(workflow)},
-                   [&](Result<Json> result) { answer.set_value(std::move(result)); });
+  service_.command(
+      ApplyWorkflow{.space = "default", .text = text, .workflow = std::move(loaded.workflow)},
+      [&](Result<Json> result) { answer.set_value(std::move(result)); });
   const Result<Json> result = answer.get_future().get();
   if (!result) {
     tell_(fmt::format("{}: {}", file.string(), result.error().message));

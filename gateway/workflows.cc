@@ -1,7 +1,6 @@
 // /v1/ns/{ns}/workflows and below, but for `start`; POST /v1/lint.
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -30,6 +29,16 @@ Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
               {"dryRun", true}};
 }
 
+/// The answer to a PUT that was taken, with what is doubtful about the definition, if anything is.
+Result<Json> with_warnings(Result<Json> answer, const Findings& findings) {
+  if (!answer) return answer;
+  Json all = to_json(findings);
+  for (Json& finding : all.at("errors")) {
+    if (finding.at("severity") == "warning") (*answer)["warnings"].push_back(std::move(finding));
+  }
+  return answer;
+}
+
 Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   const std::string id = TRY(workflow_of(request));
@@ -38,24 +47,26 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   command.space = TRY(namespace_of(request));
   command.text = std::move(request.body);
 
-  LoadedDefinition loaded = service.load_definition(command.text);
-  if (const auto* findings = std::get_if<Findings>(&loaded)) {
-    exchange->answer(refused(*findings));
+  Loaded loaded = service.load_definition(command.text);
+  if (!loaded.workflow) {
+    exchange->answer(refused(loaded.findings));
     return {};
   }
-  command.workflow = std::move(std::get<std::shared_ptr<const Workflow>>(loaded));
+  command.workflow = std::move(loaded.workflow);
   if (command.workflow->id != id) {
     return fail("workflow.id_mismatch",
                 fmt::format("the path says `{}`, the definition `id: {}`; they must be the same",
                             id, command.workflow->id));
   }
   if (dry) {
-    exchange->reply(dry_run(service, command));
+    exchange->reply(with_warnings(dry_run(service, command), loaded.findings));
     return {};
   }
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+                      [exchange, findings = std::move(loaded.findings)](Result<Json> answer) {
+                        exchange->reply(with_warnings(std::move(answer), findings));
+                      }));
   return {};
 }
 
@@ -72,14 +83,11 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }
 
 Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  const LoadedDefinition loaded = service.load_definition(exchange->request().body);
-  const auto* findings = std::get_if<Findings>(&loaded);
-  if (findings == nullptr) {
-    exchange->reply(Json{{"errors", Json::array()}});
-  } else if (findings->has_errors()) {
-    exchange->answer(refused(*findings));
+  const Loaded loaded = service.load_definition(exchange->request().body);
+  if (loaded.findings.has_errors()) {
+    exchange->answer(refused(loaded.findings));
   } else {
-    exchange->reply(to_json(*findings));
+    exchange->reply(to_json(loaded.findings));
   }
   return {};
 }

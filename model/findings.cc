@@ -48,7 +48,15 @@ bool is_word(std::string_view key) {
 }
 
 std::string_view name_of(Severity severity) {
-  return severity == Severity::kError ? "error" : "warning";
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "";
 }
 
 }  // namespace
@@ -59,7 +67,12 @@ void Findings::error(std::string code, std::string path, Position at, std::strin
 }
 
 void Findings::warning(std::string code, std::string path, Position at, std::string message) {
+  has_warnings_ = true;
   add({Severity::kWarning, std::move(code), std::move(path), at, std::move(message)});
+}
+
+void Findings::note(std::string code, std::string path, Position at, std::string message) {
+  add({Severity::kNote, std::move(code), std::move(path), at, std::move(message)});
 }
 
 void Findings::add(Finding finding) {

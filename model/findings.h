@@ -22,7 +22,11 @@ struct Position {
   auto operator<=>(const Position&) const = default;
 };
 
-enum class Severity { kError, kWarning };
+enum class Severity {
+  kError,    ///< the definition is not taken
+  kWarning,  ///< it is taken, but hardly does what was meant
+  kNote,     ///< worth knowing
+};
 
 struct Finding {
   Severity severity = Severity::kError;
@@ -42,9 +46,11 @@ class Findings {
 
   void error(std::string code, std::string path, Position at, std::string message);
   void warning(std::string code, std::string path, Position at, std::string message);
+  void note(std::string code, std::string path, Position at, std::string message);
 
   /// Whether any error was added, kept or not: then nothing of the definition may be used.
   bool has_errors() const { return has_errors_; }
+  bool has_warnings() const { return has_warnings_; }
   bool full() const { return findings_.size() >= kMost; }
   size_t omitted() const { return omitted_; }
 
@@ -57,12 +63,13 @@ class Findings {
   std::vector<Finding> findings_;
   size_t omitted_ = 0;
   bool has_errors_ = false;
+  bool has_warnings_ = false;
 };
 
 /// A line for each: `file.yaml:12:7: error: states[3].timeout: … [definition.type]`.
 std::string render_text(const Findings& findings, std::string_view file);
 
-/// `{"errors":[{"path","line","column","message","code","severity"}]}`, warnings included; with
+/// `{"errors":[{"path","line","column","message","code","severity"}]}`, all severities in it; with
 /// `"omitted": n` when more than kMost were found.
 Json to_json(const Findings& findings);
 

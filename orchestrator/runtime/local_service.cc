@@ -47,10 +47,8 @@ void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_mo
   parts_.processor.wait_for_end(std::move(space), id, at_most, std::move(done));
 }
 
-LoadedDefinition LocalService::load_definition(std::string_view text) {
-  Loaded loaded = load_workflow(text, parts_.check_programs);
-  if (loaded.workflow) return std::move(loaded.workflow);
-  return std::move(loaded.findings);
+Loaded LocalService::load_definition(std::string_view text) {
+  return load_workflow(text, parts_.check_programs);
 }
 
 void LocalService::publish_events(std::string space, std::vector<Event> events,

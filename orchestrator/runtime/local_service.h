@@ -36,7 +36,7 @@ class LocalService final : public Service {
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
-  LoadedDefinition load_definition(std::string_view text) override;
+  Loaded load_definition(std::string_view text) override;
   void publish_events(std::string space, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/event.h"
@@ -16,15 +15,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "model/findings.h"
 #include "model/input.h"
 #include "model/instance.h"
 #include "model/workflow.h"
+#include "orchestrator/definition/loader.h"
 
 namespace millrace {
-
-/// A definition that was found right, or all that is wrong with it.
-using LoadedDefinition = std::variant<std::shared_ptr<const Workflow>, Findings>;
 
 /// Which instances a list holds, newest first.
 struct InstanceFilter {
@@ -60,7 +56,7 @@ class Service {
   virtual void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) = 0;
 
   /// Loads a definition (YAML or JSON), its jq programs checked too. May take some milliseconds.
-  virtual LoadedDefinition load_definition(std::string_view text) = 0;
+  virtual Loaded load_definition(std::string_view text) = 0;
 
   /// Publishes into the event stream; `done` comes when the broker has them all, or with the first
   /// error (`broker.*`): then sending all again is safe.

@@ -194,6 +194,24 @@ TEST_F(Api, GivesEveryFindingOfARefusedDefinition) {
          call("POST", "/v1/lint", {}, kOrder));
 }
 
+TEST_F(Api, GivesTheWarningsOfADefinitionThatItTakes) {
+  const std::string text = "id: order\ndoubtful: 1";
+  const Json warning = {{"path", "states[0]"},  {"line", 2},
+                        {"column", 7},          {"message", "hardly"},
+                        {"code", "lint.doubt"}, {"severity", "warning"}};
+  const std::string order = "/v1/ns/default/workflows/order";
+  const HttpReply dry = call("PUT", order + "?dry_run=1", {}, text);
+  EXPECT_EQ(dry.status, 200);
+  EXPECT_EQ(dry.json()["warnings"], Json::array({warning}));
+  const HttpReply put = call("PUT", order, {}, text);
+  EXPECT_EQ(put.status, 200);
+  EXPECT_EQ(put.json()["warnings"], Json::array({warning}));
+  const HttpReply lint = call("POST", "/v1/lint", {}, text);
+  EXPECT_EQ(lint.status, 200);
+  EXPECT_EQ(lint.json()["errors"][0], warning);
+  EXPECT_EQ(lint.json()["errors"][1]["severity"], "note");
+}
+
 TEST_F(Api, StartsWithAnyBodyAsInput) {
   put_order();
   struct Input {

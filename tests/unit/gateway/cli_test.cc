@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kId = FakeService::kInstance;
 
-LoadedDefinition fake_load(std::string_view text) { return FakeService().load_definition(text); }
+Loaded fake_load(std::string_view text) { return FakeService().load_definition(text); }
 
 ServeOptions g_served;
 DevOptions g_developed;
@@ -82,6 +82,69 @@ class Cli : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
 };
+
+TEST_F(Cli, ExplainsTheLanguage) {
+  struct Row {
+    const char* key;
+    const char* out;
+  };
+  const Row rows[] = {
+      {"states.action.retries.delay",
+       "delay: a duration such as \"PT1H\" or \"1h 30m\"\n"
+       "  The wait before the second attempt.\n"
+       "  default: PT0S\n"
+       "  in: RetryDefinition\n"},
+      {"Retry",
+       "retries: RetryDefinition\n"
+       "  Tries again what has failed with an error that nothing catches.\n"
+       "  also written: retry\n"
+       "  in: every StateDefinition, ActionDefinition\n"},
+      {"consumeEvent.event.capture",
+       "capture: one of\n"
+       "  What of the event is put into the data, under its type.\n"
+       "    payload            the event's data\n"
+       "    event              the whole CloudEvent in its JSON form\n"
+       "  default: payload\n"
+       "  in: ConsumeEventDefinition\n"
+       "  not in document 003\n"},
+      {"max_attempts",
+       "max_attempts: a whole number of at least 0\n"
+       "  How often it is tried again after the first attempt.\n"
+       "  required\n"
+       "  in: RetryDefinition\n"},
+      {"errordefinition",
+       "ErrorDefinition\n"
+       "  What follows an error; the first entry that matches its code decides.\n"
+       "    error              Which error codes this entry catches. Required.\n"
+       "    transition         The state that goes on from the error; without one the instance "
+       "ends, complete.\n"
+       "  document 003: ErrorDefinition\n"},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run({"explain", row.key});
+    EXPECT_EQ(printed.code, 0) << row.key;
+    EXPECT_EQ(printed.out, row.out) << row.key;
+  }
+  // `delay` is a key of two mappings and a type of state.
+  const Printed all = run({"explain", "delay"});
+  EXPECT_NE(all.out.find("DelayState (type: delay)\n"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("in: RetryDefinition\n"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("in: GenerateEventState\n"), std::string::npos) << all.out;
+
+  const Printed near = run({"explain", "transiton"});
+  EXPECT_EQ(near.code, 3);
+  EXPECT_EQ(near.err, "millrace: the language has no transiton; did you mean \"transition\"?\n");
+  EXPECT_EQ(run({"explain", "states.action.colour"}).code, 3);
+  EXPECT_EQ(run({"explain", "schemas.delay"}).code, 3);
+  EXPECT_EQ(run({"explain", "noop."}).code, 3);
+  EXPECT_EQ(run({"explain", ""}).code, 3);
+}
+
+TEST_F(Cli, PrintsASchemaForEditors) {
+  const Printed printed = run({"schema"});
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_EQ(Json::parse(printed.out).at("$schema"), "http://json-schema.org/draft-07/schema#");
+}
 
 TEST_F(Cli, ShowsAListInEveryFormat) {
   struct Row {
@@ -238,6 +301,41 @@ TEST_F(Cli, LintsWithoutAServer) {
   EXPECT_EQ(report["files"][1]["errors"][0]["line"], 2);
   EXPECT_EQ(run({"lint", "-o", "yaml", good}).code, 2);
   EXPECT_EQ(run({"lint", "-", "-o", "text"}, "broken").code, 7);
+
+  const Printed doubtful = run({"lint", "-"}, "id: a\ndoubtful: 1\n");
+  EXPECT_EQ(doubtful.code, 0);
+  EXPECT_EQ(doubtful.out,
+            "-:2:7: warning: states[0]: hardly [lint.doubt]\n"
+            "-:2:8: note: states[0]: by the way [lint.note]\n");
+  EXPECT_EQ(run({"lint", "--strict", "-"}, "id: a\ndoubtful: 1\n").code, 7);
+  EXPECT_EQ(run({"lint", "--strict", good}).code, 0);
+}
+
+TEST_F(Cli, DrawsADefinitionWithoutAServer) {
+  env_["MILLRACE_URL"] = "http://127.0.0.1:1";
+  const Printed graph = run({"graph", "-"}, "id: a\nstates: [{id: one, type: noop}]\n");
+  EXPECT_EQ(graph.code, 0);
+  EXPECT_EQ(graph.out,
+            "flowchart TD\n  start_((start))\n  start_ --> s0\n"
+            "  s0[\"one<br/><i>noop</i>\"]\n  s0 --> end_\n  end_(((end)))\n");
+  const Printed broken = run({"graph", "-"}, "broken: 1\n");
+  EXPECT_EQ(broken.code, 7);
+  EXPECT_EQ(broken.out, "");
+  EXPECT_EQ(broken.err,
+            "-:2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n");
+  EXPECT_EQ(run({"graph", "/nowhere/at/all"}).code, 2);
+}
+
+TEST_F(Cli, TellsTheWarningsOfWhatItApplies) {
+  const std::string path = file("order.yaml", "id: order\ndoubtful: 1\n");
+  for (const bool dry : {true, false}) {
+    std::vector<std::string> arguments = {"workflow", "apply", path, "-o", "name"};
+    if (dry) arguments.emplace_back("--dry-run");
+    const Printed printed = run(arguments);
+    EXPECT_EQ(printed.code, 0);
+    EXPECT_EQ(printed.out, "order\n");
+    EXPECT_EQ(printed.err, path + ":2:7: warning: states[0]: hardly [lint.doubt]\n");
+  }
 }
 
 TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
@@ -422,6 +520,9 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"serve"},
       {"dev"},
       {"lint"},
+      {"graph"},
+      {"explain"},
+      {"schema"},
       {"run"},
       {"version"},
       {"workflow", "apply"},

@@ -123,18 +123,24 @@ class FakeService : public Service {
   }
 
   /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
-  LoadedDefinition load_definition(std::string_view text) override {
+  Loaded load_definition(std::string_view text) override {
+    Loaded loaded;
     if (text.find("broken") != std::string_view::npos) {
-      Findings findings;
-      findings.error("definition.unknown_key", "states[0].broken", {2, 7}, "there is no such key");
-      return findings;
+      loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},
+                            "there is no such key");
+      return loaded;
+    }
+    if (text.find("doubtful") != std::string_view::npos) {
+      loaded.findings.warning("lint.doubt", "states[0]", {2, 7}, "hardly");
+      loaded.findings.note("lint.note", "states[0]", {2, 8}, "by the way");
     }
     auto workflow = std::make_shared<Workflow>();
     const size_t at = text.find("id: ");
     if (at != std::string_view::npos) {
       workflow->id = text.substr(at + 4, text.find_first_of("\r\n", at) - at - 4);
     }
-    return std::shared_ptr<const Workflow>(workflow);
+    loaded.workflow = std::move(workflow);
+    return loaded;
   }
 
   void publish_events(std::string space, std::vector<Event> events,

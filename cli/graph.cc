@@ -1,0 +1,20 @@
+#include "model/graph.h"
+
+#include "cli/verbs.h"
+#include "model/document.h"
+
+namespace millrace {
+
+Ended draw_graph(Console& console, LoadDefinition load, const std::string& file) {
+  const std::string text = TRY(read_file(console, file));
+  const Findings findings = load(text).findings;
+  if (findings.has_errors()) {
+    console.err << render_text(findings, file);
+    return ExitCode::kFindings;
+  }
+  Findings none;
+  console.out << mermaid_graph(*parse_document(text, none));
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace
