@@ -48,13 +48,6 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
-/// The loader for texts that were checked when they were stored.
-Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
-  Loaded loaded = load_workflow(text, nullptr);
-  if (loaded.workflow) return std::move(loaded.workflow);
-  return fail("definition.findings", render_text(loaded.findings, "stored"));
-}
-
 Json describe(const ServerSettings& settings) {
   return {{"version", MILLRACE_VERSION},
           {"data", settings.data.string()},

@@ -273,4 +273,10 @@ Loaded load_workflow(std::string_view text, const ProgramCheck& check) {
   return loaded;
 }
 
+Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
+  Loaded loaded = load_workflow(text, nullptr);
+  if (loaded.workflow) return std::move(loaded.workflow);
+  return fail("definition.findings", render_text(loaded.findings, "stored"));
+}
+
 }  // namespace millrace

@@ -31,4 +31,7 @@ struct Loaded {
 /// before: one from the store.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check);
 
+/// Loads a text from the store, which was checked when it came there. Error `definition.findings`.
+Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text);
+
 }  // namespace millrace

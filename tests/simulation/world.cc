@@ -15,18 +15,6 @@
 namespace millrace {
 namespace {
 
-/// More rounds than anything that is right needs to come to rest.
-constexpr int kMostRounds = 100'000;
-
-/// Rounds in which nothing moves, while publishes are on their way: the longest delay of a fate.
-constexpr int kQuietRounds = 16;
-
-Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text) {
-  Loaded loaded = load_workflow(text, nullptr);
-  if (loaded.workflow) return std::move(loaded.workflow);
-  return fail("definition.findings", render_text(loaded.findings, "stored"));
-}
-
 /// Where a sync costs nothing, if there is such a place: no test here pulls the plug.
 std::string fast_folder() {
   const char* const shared_memory = "/dev/shm/";
@@ -102,7 +90,7 @@ class World::Outlet final : public Publisher {
 };
 
 World::World(WorldOptions options)
-    : options_(options), folder_(fast_folder()), random_(options.seed), queries_(load_stored) {
+    : options_(options), folder_(fast_folder()), random_(options.seed) {
   spdlog::set_level(spdlog::level::off);  // what goes wrong here is meant to
   recover();
 }
@@ -113,9 +101,6 @@ World::~World() {
 
 void World::recover() {
   CHECK(!alive());
-  metrics_ = std::make_unique<Metrics>();
-  environment_.reset();
-  environment_ = must_have(Environment::open(folder_.path(), options_.store));
   outlet_ = std::make_unique<Outlet>(broker);
   const auto make_id = [this](TimePoint now) {
     // Those of one millisecond sort as they were made, so that tests can tell them apart.
@@ -131,36 +116,33 @@ void World::recover() {
     if (!outlet_->alive()) return;
     evaluator.submit(std::move(evaluation), outlet_->guard<EvaluationResult>(std::move(done)));
   };
-  processor_ = std::make_unique<Processor>(ProcessorParts{.environment = *environment_,
-                                                          .clock = clock,
-                                                          .publisher = *outlet_,
-                                                          .evaluate = evaluate,
-                                                          .loader = load_stored,
-                                                          .make_id = make_id,
-                                                          .queries = queries_,
-                                                          .metrics = *metrics_},
-                                           options_.processor);
-  must_have(processor_->load());
-  broker.start(processor_->cursor(), *processor_);
+  stage_ = must_have(Stage::open({.folder = folder_.path(),
+                                  .clock = clock,
+                                  .broker = broker,
+                                  .brokers_clock = brokers_clock,
+                                  .publisher = *outlet_,
+                                  .evaluate = evaluate,
+                                  .make_id = make_id,
+                                  .store = options_.store,
+                                  .processor = options_.processor}));
 }
 
 void World::crash() {
   CHECK(alive());
   outlet_->die();
-  broker.stop();
-  processor_.reset();
+  stage_.reset();
   evaluator.forget();
 }
 
 void World::crash_after_commit() {
   outlet_->die();
-  processor_->turn();
+  processor().turn();
   crash();
 }
 
 Answered World::command(Command command) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
-  processor_->command(std::move(command),
+  processor().command(std::move(command),
                       outlet_->guard<Result<Json>>(
                           [answered](Result<Json> result) { *answered = std::move(result); }));
   return answered;
@@ -168,7 +150,7 @@ Answered World::command(Command command) {
 
 Answered World::wait_for_end(const std::string& instance, Duration at_most) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
-  processor_->wait_for_end("default", must_have(parse_instance_id(instance)), at_most,
+  processor().wait_for_end("default", must_have(parse_instance_id(instance)), at_most,
                            outlet_->guard<Result<Json>>(
                                [answered](Result<Json> result) { *answered = std::move(result); }));
   return answered;
@@ -213,18 +195,7 @@ void World::publish(std::string type, std::string id, Json data,
   publish(event);
 }
 
-bool World::step(size_t most) {
-  const bool moved = broker.pump(most);
-  return processor_->turn() || moved;
-}
-
-void World::settle() {
-  int quiet = 0;
-  for (int rounds = 0; quiet < (broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
-    CHECK(rounds < kMostRounds, "it does not come to rest");
-    quiet = step() ? 0 : quiet + 1;
-  }
-}
+void World::settle() { must_have(stage_->settle()); }
 
 void World::settle_publishes() {
   settle();
@@ -236,12 +207,7 @@ void World::settle_publishes() {
 void World::run_for(Duration time) {
   settle();
   while (time > Duration(0)) {
-    Duration step = time;
-    const auto sooner = [&](Duration wait) {
-      if (wait > Duration(0)) step = std::min(step, wait);
-    };
-    if (const auto wake = processor_->next_wake()) sooner(*wake);
-    if (const auto deadline = broker.next_deadline()) sooner(*deadline - brokers_clock.now());
+    const Duration step = std::min(time, stage_->next_due().value_or(time));
     clock.advance(step);
     time -= step;
     settle();
@@ -251,26 +217,16 @@ void World::run_for(Duration time) {
 // What there is.
 
 std::vector<Json> World::instances() {
-  const Snapshot view = must_have(Snapshot::take(*environment_));
-  const Json page = must_have(queries_.instances(view, "default", {.limit = 1'000'000}));
   std::vector<Json> all;
-  for (const Json& item : page["items"]) {
-    all.push_back(must_have(queries_.instance(
-        view, "default", must_have(parse_instance_id(item["id"].get<std::string>())))));
+  for (const Json& item : must_have(stage_->instances())) {
+    all.push_back(instance(item["id"]));
   }
-  std::reverse(all.begin(), all.end());
   return all;
 }
 
-Json World::instance(const std::string& id) {
-  const Snapshot view = must_have(Snapshot::take(*environment_));
-  return must_have(queries_.instance(view, "default", must_have(parse_instance_id(id))));
-}
+Json World::instance(const std::string& id) { return must_have(stage_->instance(id)); }
 
-Json World::history_items(const std::string& id) {
-  const Snapshot view = must_have(Snapshot::take(*environment_));
-  return must_have(queries_.history(view, "default", must_have(parse_instance_id(id))))["items"];
-}
+Json World::history_items(const std::string& id) { return must_have(stage_->history(id)); }
 
 std::vector<std::string> World::history(const std::string& id) {
   std::vector<std::string> lines;
@@ -301,7 +257,7 @@ std::vector<Event> World::events(std::string_view type) const {
 }
 
 double World::metric(std::string_view name) const {
-  const std::string text = metrics_->text();
+  const std::string text = stage_->metrics().text();
   const std::string line = fmt::format("\n{} ", name);
   const size_t at = text.find(line);
   CHECK(at != std::string::npos, "there is no series {}", name);
@@ -309,7 +265,7 @@ double World::metric(std::string_view name) const {
 }
 
 std::map<std::string, std::string> World::rows() const {
-  const Snapshot view = must_have(Snapshot::take(*environment_));
+  const Snapshot view = must_have(Snapshot::take(environment()));
   std::map<std::string, std::string> rows;
   for (const auto& [table, name] : kTables) {
     view.scan(table, {}, [&, prefix = std::string(name) + "/"](auto key, auto value) {

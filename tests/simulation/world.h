@@ -1,6 +1,6 @@
-// A whole millrace on a virtual clock, in one thread: a real store in a folder of its own, the
-// broker's twin, an evaluator that answers when the test lets it, ids from a seed. Nothing moves
-// but in the calls made here, so the same calls leave the same bytes. One thread.
+// A millrace that may die: a stage (scenarios/stage.h) a life, all on one store in a folder of its
+// own, with an evaluator that answers when the test lets it and ids from a seed. Nothing moves but
+// in the calls made here, so the same calls leave the same bytes. One thread.
 #pragma once
 
 #include <deque>
@@ -13,31 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "broker/memory_broker.h"
-#include "orchestrator/runtime/metrics.h"
-#include "orchestrator/runtime/processor.h"
-#include "orchestrator/runtime/queries.h"
+#include "scenarios/stage.h"
 #include "tests/unit/store/folder.h"
 
 namespace millrace {
-
-/// Time as the test has it go on.
-class VirtualClock final : public Clock {
- public:
-  TimePoint now() const override { return now_; }
-  Duration elapsed() const override { return elapsed_; }
-
-  void advance(Duration by) {
-    now_ += by;
-    elapsed_ += by;
-  }
-  /// Somebody sets the wall clock, backward perhaps.
-  void jump(Duration by) { now_ += by; }
-
- private:
-  TimePoint now_ = from_millis(1'630'497'600'000);  // 2021-09-01T12:00:00Z
-  Duration elapsed_{0};
-};
 
 /// The broker's clock: nobody sets that one.
 class BrokersClock final : public Clock {
@@ -110,7 +89,7 @@ class World {
   MemoryBroker broker{brokers_clock};
   TestEvaluator evaluator;
 
-  Processor& processor() { return *processor_; }
+  Processor& processor() { return stage_->processor(); }
 
   // In.
 
@@ -137,7 +116,7 @@ class World {
   /// Moves the clock to whatever comes due until then, settling each time.
   void run_for(Duration time);
   /// One round: what the broker has due, up to `most` messages, and one turn.
-  bool step(size_t most = 64);
+  bool step(size_t most = 64) { return stage_->step(most); }
 
   // Ends and beginnings.
 
@@ -148,7 +127,7 @@ class World {
   /// A new one on the same store, reading the stream from the stored cursor.
   void recover();
   void restart() { crash(), recover(); }
-  bool alive() const { return processor_ != nullptr; }
+  bool alive() const { return stage_ != nullptr; }
   /// For the next recover().
   WorldOptions& options() { return options_; }
 
@@ -168,8 +147,7 @@ class World {
   double metric(std::string_view name) const;
   /// Every row of the store.
   std::map<std::string, std::string> rows() const;
-  Queries& queries() { return queries_; }
-  Environment& environment() { return *environment_; }
+  Environment& environment() const { return stage_->environment(); }
 
  private:
   class Outlet;  ///< the broker's publisher, as one life of the process has it
@@ -178,11 +156,8 @@ class World {
   Folder folder_;
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
-  Queries queries_;
-  std::unique_ptr<Metrics> metrics_;
-  std::unique_ptr<Environment> environment_;
   std::unique_ptr<Outlet> outlet_;
-  std::unique_ptr<Processor> processor_;
+  std::unique_ptr<Stage> stage_;
 };
 
 }  // namespace millrace

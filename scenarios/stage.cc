@@ -1,0 +1,105 @@
+#include "scenarios/stage.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "orchestrator/definition/loader.h"
+
+namespace millrace {
+namespace {
+
+/// More rounds than anything that is right needs to come to rest.
+constexpr int kMostRounds = 100'000;
+
+/// Rounds in which nothing moves, while messages are on their way: the longest delay of a fate.
+constexpr int kQuietRounds = 16;
+
+}  // namespace
+
+Stage::Stage(StageParts parts) : parts_(std::move(parts)), queries_(load_stored) {}
+
+Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
+  std::unique_ptr<Stage> stage(new Stage(std::move(parts)));
+  StageParts& given = stage->parts_;
+  stage->environment_ = TRY(Environment::open(given.folder, given.store));
+  stage->processor_ =
+      std::make_unique<Processor>(ProcessorParts{.environment = *stage->environment_,
+                                                 .clock = given.clock,
+                                                 .publisher = given.publisher,
+                                                 .evaluate = given.evaluate,
+                                                 .loader = load_stored,
+                                                 .make_id = given.make_id,
+                                                 .queries = stage->queries_,
+                                                 .metrics = stage->metrics_},
+                                  given.processor);
+  TRY(stage->processor_->load());
+  given.broker.start(stage->processor_->cursor(), *stage->processor_);
+  return stage;
+}
+
+Stage::~Stage() { parts_.broker.stop(); }
+
+bool Stage::step(size_t most) {
+  const bool moved = parts_.broker.pump(most);
+  return processor_->turn() || moved;
+}
+
+Status Stage::settle() {
+  int quiet = 0;
+  for (int rounds = 0; quiet < (parts_.broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
+    if (rounds == kMostRounds ||
+        (parts_.give_up_at && std::chrono::steady_clock::now() > *parts_.give_up_at)) {
+      return fail("stage.restless",
+                  fmt::format("it does not come to rest, after {} rounds at one moment", rounds));
+    }
+    quiet = step() ? 0 : quiet + 1;
+  }
+  return {};
+}
+
+std::optional<Duration> Stage::next_due() const {
+  std::optional<Duration> next;
+  const auto sooner = [&](Duration wait) {
+    // What is due and did not move waits for something else.
+    if (wait > Duration(0)) next = std::min(next.value_or(wait), wait);
+  };
+  if (const auto wake = processor_->next_wake()) sooner(*wake);
+  if (const auto deadline = parts_.broker.next_deadline()) {
+    sooner(*deadline - parts_.brokers_clock.now());
+  }
+  return next;
+}
+
+Result<Json> Stage::command(Command command) {
+  const auto answer = std::make_shared<std::optional<Result<Json>>>();
+  processor_->command(std::move(command),
+                      [answer](Result<Json> result) { *answer = std::move(result); });
+  TRY(settle());
+  if (!*answer) return fail("stage.unanswered", "the command was not answered");
+  return std::move(**answer);
+}
+
+Result<std::vector<Json>> Stage::instances(std::string_view workflow) {
+  const Snapshot view = TRY(Snapshot::take(*environment_));
+  Json page = TRY(queries_.instances(
+      view, "default",
+      {.workflow = std::string(workflow), .limit = std::numeric_limits<size_t>::max()}));
+  std::vector<Json> all = std::move(page["items"].get_ref<Json::array_t&>());
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+Result<Json> Stage::instance(std::string_view id) {
+  const Snapshot view = TRY(Snapshot::take(*environment_));
+  return queries_.instance(view, "default", TRY(parse_instance_id(id)));
+}
+
+Result<Json> Stage::history(std::string_view id) {
+  const Snapshot view = TRY(Snapshot::take(*environment_));
+  Json history = TRY(queries_.history(view, "default", TRY(parse_instance_id(id))));
+  return std::move(history["items"]);
+}
+
+}  // namespace millrace

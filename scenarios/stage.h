@@ -1,0 +1,83 @@
+// Stage: one life of a millrace on a virtual clock, in one thread: the processor as it is on a real
+// store, with the broker's twin. Nothing moves but in the calls made here. `millrace test` plays
+// scenarios on it; the simulation kills it and makes another on the same folder. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broker/memory_broker.h"
+#include "orchestrator/runtime/metrics.h"
+#include "orchestrator/runtime/processor.h"
+#include "orchestrator/runtime/queries.h"
+#include "scenarios/virtual_clock.h"
+
+namespace millrace {
+
+/// What a stage must be given; all outlive it.
+struct StageParts {
+  std::filesystem::path folder;  ///< of the store
+  VirtualClock& clock;
+  MemoryBroker& broker;
+  const Clock& brokers_clock;  ///< that `broker` has
+  Publisher& publisher;        ///< `broker`, or what stands before it
+  /// May answer within the call, or between two calls made here.
+  Evaluator evaluate;
+  IdMaker make_id;
+  EnvironmentOptions store;
+  ProcessorOptions processor;
+  /// When settle() gives up; nullopt: after its rounds only.
+  std::optional<std::chrono::steady_clock::time_point> give_up_at;
+};
+
+class Stage {
+ public:
+  /// Opens the store and begins to read the stream. Errors: those of the store.
+  static Result<std::unique_ptr<Stage>> open(StageParts parts);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  Processor& processor() { return *processor_; }
+  Environment& environment() { return *environment_; }
+  Metrics& metrics() { return metrics_; }
+
+  /// One round: what the broker has due, up to `most` messages, and one turn. Returns whether
+  /// anything moved.
+  bool step(size_t most = 64);
+
+  /// Rounds until nothing moves any more, as long as the clock stands. Error `stage.restless`: that
+  /// does not come.
+  Status settle();
+
+  /// Once it has settled: how long until something is due by itself, never zero; nullopt: nothing
+  /// is.
+  std::optional<Duration> next_due() const;
+
+  /// Does what the command says and settles.
+  Result<Json> command(Command command);
+
+  // What there is in the default namespace, in the shapes of Queries.
+
+  /// Without data, oldest first; of one workflow, or of all.
+  Result<std::vector<Json>> instances(std::string_view workflow = "");
+  Result<Json> instance(std::string_view id);
+  Result<Json> history(std::string_view id);
+
+ private:
+  explicit Stage(StageParts parts);
+
+  StageParts parts_;
+  Metrics metrics_;
+  Queries queries_;
+  std::unique_ptr<Environment> environment_;
+  std::unique_ptr<Processor> processor_;
+};
+
+}  // namespace millrace
