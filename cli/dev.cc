@@ -1,6 +1,5 @@
 // `millrace dev`: a server with a broker of its own, for trying things out.
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -12,6 +11,7 @@
 #include "cli/server.h"
 #include "cli/signals.h"
 #include "cli/workflow_folder.h"
+#include "orchestrator/store/scratch_folder.h"
 
 namespace millrace {
 namespace {
@@ -19,34 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kReadyTime = std::chrono::seconds(20);
-
-/// A folder for the run's data: the one to keep, or one that goes with it.
-class DataFolder {
- public:
-  static Result<std::unique_ptr<DataFolder>> make(const std::optional<std::string>& keep) {
-    if (keep) return std::unique_ptr<DataFolder>(new DataFolder(*keep, false));
-    std::string name = (fs::temp_directory_path() / "millrace-dev-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      return fail("dev.folder",
-                  fmt::format("no folder can be made in {}", fs::temp_directory_path().string()));
-    }
-    return std::unique_ptr<DataFolder>(new DataFolder(name, true));
-  }
-  ~DataFolder() {
-    std::error_code ignored;
-    if (throw_away_) fs::remove_all(path_, ignored);
-  }
-  DataFolder(const DataFolder&) = delete;
-  DataFolder& operator=(const DataFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  DataFolder(fs::path path, bool throw_away) : path_(std::move(path)), throw_away_(throw_away) {}
-
-  fs::path path_;
-  bool throw_away_;
-};
 
 /// The broker runs, so its streams are there in a moment; what is typed before would be refused.
 Status wait_until_ready(Service& service) {
@@ -74,12 +46,13 @@ void say_what_to_type(uint16_t port, const std::string& nats, bool has_workflows
 }
 
 Status run(const DevOptions& options, const EndSignals& signals, JqLauncher launcher) {
-  const auto folder = TRY(DataFolder::make(options.keep));
-  const auto broker = TRY(DevServer::start({.folder = folder->path() / "nats"}));
-  const auto server = TRY(Server::start({.data = folder->path() / "millrace",
-                                         .listen = options.listen,
-                                         .nats = {.servers = {broker->url()}}},
-                                        std::move(launcher)));
+  std::optional<ScratchFolder> scratch;
+  if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
+  const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
+  const auto broker = TRY(DevServer::start({.folder = folder / "nats"}));
+  const auto server = TRY(Server::start(
+      {.data = folder / "millrace", .listen = options.listen, .nats = {.servers = {broker->url()}}},
+      std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
     say_what_to_type(server->port(), broker->url(), false);

@@ -1,0 +1,24 @@
+#include "orchestrator/store/scratch_folder.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace millrace {
+
+Result<ScratchFolder> ScratchFolder::make(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  std::string path = (parent / (name + "-XXXXXX")).string();
+  if (error || ::mkdtemp(path.data()) == nullptr) {
+    return fail("scratch.folder", fmt::format("no folder can be made in {}", parent.string()));
+  }
+  return ScratchFolder(path);
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace millrace
