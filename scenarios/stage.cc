@@ -49,11 +49,8 @@ bool Stage::step(size_t most) {
 Status Stage::settle() {
   int quiet = 0;
   for (int rounds = 0; quiet < (parts_.broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
-    if (rounds == kMostRounds ||
-        (parts_.give_up_at && std::chrono::steady_clock::now() > *parts_.give_up_at)) {
-      return fail("stage.restless",
-                  fmt::format("it does not come to rest, after {} rounds at one moment", rounds));
-    }
+    if (rounds == kMostRounds) return fail("stage.restless", "it does not come to rest");
+    if (parts_.give_up && parts_.give_up()) return fail("stage.given_up", "it takes too long");
     quiet = step() ? 0 : quiet + 1;
   }
   return {};

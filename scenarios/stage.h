@@ -3,9 +3,9 @@
 // scenarios on it; the simulation kills it and makes another on the same folder. One thread.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +32,7 @@ struct StageParts {
   IdMaker make_id;
   EnvironmentOptions store;
   ProcessorOptions processor;
-  /// When settle() gives up; nullopt: after its rounds only.
-  std::optional<std::chrono::steady_clock::time_point> give_up_at;
+  std::function<bool()> give_up;  ///< asked by settle() in each round; may be empty
 };
 
 class Stage {
@@ -52,8 +51,8 @@ class Stage {
   /// anything moved.
   bool step(size_t most = 64);
 
-  /// Rounds until nothing moves any more, as long as the clock stands. Error `stage.restless`: that
-  /// does not come.
+  /// Rounds until nothing moves any more, as long as the clock stands. Errors: `stage.restless`
+  /// (that does not come), `stage.given_up`.
   Status settle();
 
   /// Once it has settled: how long until something is due by itself, never zero; nullopt: nothing

@@ -1,0 +1,85 @@
+#include "scenarios/comparison.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMostShown = 300;
+
+class Comparer {
+ public:
+  explicit Comparer(Match match) : match_(match) {}
+
+  void compare(const Node& wanted, const std::string& path, const Json& got) {
+    if (wanted.kind == Node::Kind::kMapping && got.is_object()) {
+      compare_members(wanted, path, got);
+    } else if (wanted.kind == Node::Kind::kSequence && got.is_array() &&
+               wanted.items.size() == got.size()) {
+      for (size_t i = 0; i < got.size(); ++i) {
+        compare(wanted.items[i], path_of(path, i), got[i]);
+      }
+    } else if (const Json value = to_json(wanted); value != got) {
+      differs(wanted.at, path, fmt::format("wanted {}, got {}", in_brief(value), in_brief(got)));
+    }
+  }
+
+  std::vector<Mismatch> mismatches;
+
+ private:
+  void compare_members(const Node& wanted, const std::string& path, const Json& got) {
+    for (const Member& member : wanted.members) {
+      const std::string member_path = path_of(path, member.key);
+      if (const auto found = got.find(member.key); found != got.end()) {
+        compare(member.value, member_path, *found);
+      } else {
+        differs(member.at, member_path,
+                fmt::format("wanted {}, but it is not there", in_brief(to_json(member.value))));
+      }
+    }
+    if (match_ == Match::kPart) return;
+    for (const auto& [key, value] : got.items()) {
+      if (wanted.find(key) != nullptr) continue;
+      differs(wanted.at, path_of(path, key), fmt::format("not wanted, got {}", in_brief(value)));
+    }
+  }
+
+  void differs(Position at, const std::string& path, std::string message) {
+    mismatches.push_back({at, path, std::move(message)});
+  }
+
+  Match match_;
+};
+
+}  // namespace
+
+std::vector<Mismatch> compare(const Node& wanted, const std::string& path, const Json& got,
+                              Match match) {
+  Comparer comparer(match);
+  comparer.compare(wanted, path, got);
+  return std::move(comparer.mismatches);
+}
+
+std::string in_brief(const Json& value) {
+  std::string text = dump_json(value);
+  if (text.size() <= kMostShown) return text;
+  size_t end = kMostShown;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // within a character
+  return text.substr(0, end) + "…";
+}
+
+std::string spelled(Duration time) {
+  constexpr std::array<std::pair<std::string_view, int64_t>, 5> kUnits{
+      {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+  std::string text;
+  int64_t left = time.count();
+  for (const auto& [unit, size] : kUnits) {
+    if (left >= size) text += fmt::format("{}{}", left / size, unit);
+    left %= size;
+  }
+  return text.empty() ? "0s" : text;
+}
+
+}  // namespace millrace

@@ -1,0 +1,157 @@
+#include "scenarios/judge.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cloudevents/json_format.h"
+#include "cloudevents/nats_binding.h"
+
+namespace millrace {
+namespace {
+
+/// Records of a history that are told; of a longer one its beginning and its end.
+constexpr size_t kMostTold = 40;
+
+Match match_of(Aspect aspect) {
+  switch (aspect) {
+    case Aspect::kOutputContains:
+    case Aspect::kError:
+    case Aspect::kPublished:
+      return Match::kPart;
+    default:
+      return Match::kWhole;
+  }
+}
+
+}  // namespace
+
+void Judge::differs(const Placed& place, std::string message) {
+  mismatches_.push_back({place.value.at, place.path, std::move(message)});
+}
+
+std::vector<Mismatch> Judge::mismatches() const {
+  std::vector<Mismatch> sorted = mismatches_;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Mismatch& a, const Mismatch& b) { return a.at < b.at; });
+  return sorted;
+}
+
+Status Judge::look_at(const Expectation& expectation, const std::optional<std::string>& id) {
+  const size_t before = mismatches_.size();
+  for (const Expected& one : expectation.all) {
+    if (one.aspect == Aspect::kInstances) {
+      compare_with(one, Json(TRY(stage_.instances(expectation.workflow)).size()));
+    } else if (id) {
+      TRY(look_at(one, *id));
+    } else {
+      differs(one.wanted, fmt::format("there is no instance of {}", expectation.workflow));
+    }
+  }
+  if (id && mismatches_.size() > before) TRY(tell(expectation.workflow, *id));
+  return {};
+}
+
+Status Judge::look_at(const Expected& expected, const std::string& id) {
+  const Json instance = TRY(stage_.instance(id));
+  switch (expected.aspect) {
+    case Aspect::kStatus:
+      compare_with(expected, instance["status"]);
+      break;
+    case Aspect::kStates:
+      compare_with(expected, TRY(states_of(id)));
+      break;
+    case Aspect::kOutput:
+    case Aspect::kOutputContains:
+      compare_member(expected, instance, "output");
+      break;
+    case Aspect::kError:
+      compare_member(expected, instance, "error");
+      break;
+    case Aspect::kPublished:
+      compare_with(expected, TRY(published_by(id)));
+      break;
+    case Aspect::kTook:
+      TRY(compare_time(expected, instance));
+      break;
+    case Aspect::kInstances:
+      break;  // of the workflow
+  }
+  return {};
+}
+
+void Judge::compare_with(const Expected& expected, const Json& got) {
+  const auto& [path, wanted] = expected.wanted;
+  if (expected.aspect == Aspect::kStates) {  // a way through a workflow is seen as a whole
+    if (const Json list = to_json(wanted); list != got) {
+      differs(expected.wanted, fmt::format("wanted {}, got {}", in_brief(list), in_brief(got)));
+    }
+    return;
+  }
+  auto found = compare(wanted, path, got, match_of(expected.aspect));
+  std::move(found.begin(), found.end(), std::back_inserter(mismatches_));
+}
+
+void Judge::compare_member(const Expected& expected, const Json& instance, const char* key) {
+  if (instance.contains(key)) return compare_with(expected, instance[key]);
+  differs(expected.wanted, fmt::format("there is no {}, the instance is {}", key,
+                                       instance["status"].get<std::string>()));
+}
+
+Status Judge::compare_time(const Expected& expected, const Json& instance) {
+  if (!instance.contains("endedAt")) {
+    differs(expected.wanted, fmt::format("it has not ended, the instance is {}",
+                                         instance["status"].get<std::string>()));
+    return {};
+  }
+  const TimePoint start = TRY(parse_rfc3339(instance["startedAt"].get<std::string>()));
+  const TimePoint end = TRY(parse_rfc3339(instance["endedAt"].get<std::string>()));
+  const Span wanted = TRY(Span::parse(expected.wanted.value.text));
+  if (wanted.after(start) != end) {
+    differs(expected.wanted, fmt::format("wanted {}, got {}", wanted.text, spelled(end - start)));
+  }
+  return {};
+}
+
+Result<Json> Judge::states_of(const std::string& id) {
+  Json states = Json::array();
+  for (const Json& record : TRY(stage_.history(id))) {
+    if (record["kind"] == "entered") states.push_back(record["state"]);
+  }
+  return states;
+}
+
+/// What reached the stream, in its order.
+Result<Json> Judge::published_by(const std::string& id) {
+  std::set<std::string> ids;
+  for (const Json& record : TRY(stage_.history(id))) {
+    if (record["kind"] == "published") ids.insert(record["detail"]["id"]);
+  }
+  Json events = Json::array();
+  for (const MemoryBroker::Stored& stored : broker_.events()) {
+    const Result<Event> event = decode_nats(stored.message);
+    if (event && ids.contains(event->id)) events.push_back(event_to_json(*event));
+  }
+  return events;
+}
+
+Status Judge::tell(const std::string& workflow, const std::string& id) {
+  const Json history = TRY(stage_.history(id));
+  story_.push_back(fmt::format("what happened to {}:", workflow));
+  for (size_t i = 0; i < history.size(); ++i) {
+    if (history.size() > kMostTold && i == kMostTold / 2) {
+      story_.push_back("  …");
+      i = history.size() - kMostTold / 2;
+    }
+    const Json& record = history[i];
+    const TimePoint time = TRY(parse_rfc3339(record["time"].get<std::string>()));
+    story_.push_back(
+        fmt::format("  {:<8} {:<10} {}{}", spelled(time - begin_),
+                    record["kind"].get<std::string>(), record.value("state", "-"),
+                    record.contains("detail") ? " " + in_brief(record["detail"]) : ""));
+  }
+  return {};
+}
+
+}  // namespace millrace

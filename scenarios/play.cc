@@ -1,0 +1,165 @@
+#include "scenarios/play.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "orchestrator/runtime/messages.h"
+#include "orchestrator/store/scratch_folder.h"
+#include "scenarios/judge.h"
+#include "scenarios/stage.h"
+
+namespace millrace {
+namespace {
+
+/// Ids in the order of their making, the same in every run.
+class CountedIds {
+ public:
+  InstanceId operator()(TimePoint now) {
+    std::array<uint8_t, 10> number{};
+    ++last_;
+    for (size_t i = 0; i < 4; ++i) number[6 + i] = static_cast<uint8_t>(last_ >> (24 - 8 * i));
+    return make_instance_id(now, number);
+  }
+
+ private:
+  uint32_t last_ = 0;
+};
+
+class Play {
+ public:
+  Play(const Scenario& scenario, Stage& stage, VirtualClock& clock, MemoryBroker& broker,
+       Judge& judge, int most_jumps)
+      : scenario_(scenario),
+        stage_(stage),
+        clock_(clock),
+        broker_(broker),
+        judge_(judge),
+        most_jumps_(most_jumps),
+        begin_(clock.now()) {}
+
+  Status run(const std::vector<ApplyWorkflow>& workflows) {
+    for (const ApplyWorkflow& one : workflows) TRY(stage_.command(one));
+    about_ = workflows.front().workflow->id;
+    if (scenario_.start && !start(*scenario_.start)) return {};
+    for (const Given& given : scenario_.given) {
+      TRY(run_until(given.at.after(begin_)));
+      if (!TRY(give(given))) return {};
+    }
+    TRY(run_until(scenario_.until ? std::optional(scenario_.until->after(begin_)) : std::nullopt));
+    for (const Expectation& one : scenario_.expect) {
+      TRY(judge_.look_at(one, TRY(instance_of(one.workflow))));
+    }
+    return {};
+  }
+
+ private:
+  bool start(const StartCall& call) {
+    about_ = call.workflow;
+    const Result<Json> answer = stage_.command(
+        StartInstance{.space = "default", .workflow = call.workflow, .input = call.input});
+    if (answer) {
+      started_ = (*answer)["id"];
+    } else {
+      judge_.differs(call.place, answer.error().message);
+    }
+    return answer.has_value();
+  }
+
+  Result<bool> give(const Given& given) {
+    if (const auto* event = std::get_if<Event>(&given.what)) {
+      broker_.inject(event_message("default", *event));
+      return true;
+    }
+    const std::optional<std::string> id = TRY(instance_of(about_));
+    if (!id) {
+      judge_.differs(given.place, fmt::format("there is no instance of {} to cancel yet", about_));
+      return false;
+    }
+    const InstanceId instance = TRY(parse_instance_id(*id));
+    const Result<Json> answer =
+        stage_.command(CancelInstance{.space = "default", .instance = instance});
+    if (!answer) judge_.differs(given.place, answer.error().message);
+    return answer.has_value();
+  }
+
+  /// From one moment at which something is due to the next. What is due at `end` itself comes
+  /// before what is given then. Without `end`: until nothing is due any more.
+  Status run_until(std::optional<TimePoint> end) {
+    while (true) {
+      TRY(stage_.settle());
+      std::optional<Duration> step = stage_.next_due();
+      if (end) step = std::min(step.value_or(Duration::max()), *end - clock_.now());
+      if (!step || *step <= Duration(0)) return {};
+      if (jumps_++ == most_jumps_) {
+        return fail("scenario.endless", "something is due again and again");
+      }
+      clock_.advance(*step);
+    }
+  }
+
+  /// The one that was started, or else the first of the workflow.
+  Result<std::optional<std::string>> instance_of(const std::string& workflow) {
+    if (started_ && workflow == about_) return started_;
+    const std::vector<Json> all = TRY(stage_.instances(workflow));
+    if (all.empty()) return std::optional<std::string>();
+    return std::optional(all.front()["id"].get<std::string>());
+  }
+
+  const Scenario& scenario_;
+  Stage& stage_;
+  VirtualClock& clock_;
+  MemoryBroker& broker_;
+  Judge& judge_;
+  const int most_jumps_;
+  const TimePoint begin_;
+
+  std::string about_;  ///< the workflow that the scenario is about
+  std::optional<std::string> started_;
+  int jumps_ = 0;
+};
+
+Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
+                     const Evaluator& evaluate, const PlayLimits& limits, Outcome& outcome) {
+  const auto give_up_at = std::chrono::steady_clock::now() + limits.real_time;
+  const ScratchFolder folder = TRY(ScratchFolder::make("millrace-test"));
+  VirtualClock clock;
+  MemoryBroker broker(clock);
+  const auto stage = TRY(Stage::open({.folder = folder.path(),
+                                      .clock = clock,
+                                      .broker = broker,
+                                      .brokers_clock = clock,
+                                      .publisher = broker,
+                                      .evaluate = evaluate,
+                                      .make_id = CountedIds(),
+                                      .give_up = [&] {
+                                        return std::chrono::steady_clock::now() > give_up_at ||
+                                               (limits.interrupted && limits.interrupted());
+                                      }}));
+  const TimePoint begin = clock.now();
+  Judge judge(*stage, broker, begin);
+  const Status played = Play(scenario, *stage, clock, broker, judge, limits.jumps).run(workflows);
+  outcome.mismatches = judge.mismatches();
+  outcome.story = judge.story();
+  if (played) return {};
+  return fail(played.error().code,
+              fmt::format("given up after {} of its time: {}; \"until\" ends a scenario earlier",
+                          spelled(clock.now() - begin), played.error().message));
+}
+
+}  // namespace
+
+Outcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
+             const Evaluator& evaluate, const PlayLimits& limits) {
+  const auto begin = std::chrono::steady_clock::now();
+  Outcome outcome;
+  if (Status played = play_on_stage(scenario, workflows, evaluate, limits, outcome); !played) {
+    outcome.mismatches.push_back({scenario.at, "", std::move(played).error().message});
+  }
+  outcome.real_time =
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
+  return outcome;
+}
+
+}  // namespace millrace

@@ -1,0 +1,250 @@
+#include "scenarios/scenario_file.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cloudevents/json_format.h"
+#include "model/fields.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::array<std::string_view, 3> kEndings = {".test.yaml", ".test.yml", ".test.json"};
+
+class Reader {
+ public:
+  Reader(const std::string& default_workflow, const OpenWorkflow& open, Findings& findings)
+      : default_workflow_(default_workflow), open_(open), findings_(findings) {}
+
+  ScenarioFile read(const Node& document) {
+    Fields fields(document, "", findings_);
+    if (!fields.ok()) return {};
+    read_workflows(fields);
+    fields.require("scenarios");
+    fields.objects("scenarios", [&](Fields& one) { file_.scenarios.push_back(scenario(one)); });
+    report_if_empty(fields, "scenarios");
+    return std::move(file_);
+  }
+
+ private:
+  void read_workflows(Fields& fields) {
+    const auto take = [&](const std::string& name, const std::string& path, Position at) {
+      Result<ApplyWorkflow> opened = open_(name);
+      if (!opened) return findings_.error(opened.error().code, path, at, opened.error().message);
+      if (opened->workflow != nullptr && find_workflow(opened->workflow->id) != nullptr) {
+        findings_.error("scenario.workflow_twice", path, at,
+                        fmt::format("{} was there before", in_quotes(opened->workflow->id)));
+      }
+      all_known_ = all_known_ && opened->workflow != nullptr;
+      file_.workflows.push_back(*std::move(opened));
+    };
+    if (!fields.has("workflows")) {
+      take(default_workflow_, "workflows", fields.at());
+    } else {
+      fields.sequence("workflows", [&](const Node& item, const std::string& path) {
+        if (item.kind == Node::Kind::kString) return take(item.text, path, item.at);
+        if (item.kind == Node::Kind::kBroken) return;
+        findings_.error("definition.type", path, item.at,
+                        fmt::format("this is {}; write the name of a file", describe(item)));
+      });
+    }
+    report_if_empty(fields, "workflows");
+    all_known_ = all_known_ && !file_.workflows.empty();
+  }
+
+  Scenario scenario(Fields& fields) {
+    Scenario one{.name = fields.required_string("name"), .at = fields.at()};
+    if (fields.has("name") && !names_.insert(one.name).second) {
+      fields.report("name", "scenario.name_twice",
+                    fmt::format("there is another scenario {}", in_quotes(one.name)));
+    }
+    fields.object("start", [&](Fields& start) {
+      one.start = StartCall{.workflow = workflow(start), .input = Json::object()};
+      if (const Node* input = start.node("input")) one.start->input = to_json(*input);
+    });
+    if (one.start) one.start->place = placed(fields, "start");
+    one.until = fields.duration("until");
+    fields.objects("given", [&](Fields& given) { read_given(given, one); });
+    read_expect(fields, one);
+    report_if_empty(fields, "given");
+    if (!fields.has("start") && !fields.has("given")) {
+      findings_.error("scenario.nothing_happens", fields.path(), fields.at(),
+                      "nothing happens here; write a \"start\", or what is \"given\"");
+    }
+    return one;
+  }
+
+  void read_given(Fields& fields, Scenario& scenario) {
+    const Span before = scenario.given.empty() ? Span() : scenario.given.back().at;
+    Given given{.at = fields.duration("at", {.zero = true}).value_or(before)};
+    given.place = {.path = fields.path(), .value = {.at = fields.at()}};
+    const auto time = [](const Span& span) { return span.after(TimePoint()); };
+    if (time(given.at) < time(before)) {
+      fields.report("at", "scenario.order",
+                    fmt::format("what was given before comes later, at {}", before.text));
+    }
+    if (scenario.until && time(given.at) > time(*scenario.until)) {
+      fields.report("at", "scenario.order",
+                    fmt::format("the scenario is over by then, at {}", scenario.until->text));
+    }
+    const bool cancel = fields.boolean("cancel").value_or(false);
+    const Node* const event = fields.node("event");
+    if (cancel == (event != nullptr)) {
+      return fields.report("event", "scenario.given",
+                           "write what is given: an \"event\", or \"cancel: true\"");
+    }
+    if (cancel) {
+      given.what = CancelCall{};
+    } else if (event->kind != Node::Kind::kMapping) {
+      return fields.report("event", "definition.type",
+                           fmt::format("this is {}; write a CloudEvent", describe(*event)));
+    } else {
+      Json json = to_json(*event);
+      json.emplace("specversion", "1.0");
+      json.emplace("id", fmt::format("given-{}", scenario.given.size()));
+      Result<Event> decoded = decode_json_event(dump_json(json));
+      if (!decoded) return fields.report("event", decoded.error().code, decoded.error().message);
+      given.what = *std::move(decoded);
+    }
+    scenario.given.push_back(std::move(given));
+  }
+
+  /// One mapping, or one for each instance that is looked at.
+  void read_expect(Fields& fields, Scenario& scenario) {
+    const Node* const expect = fields.required_node("expect");
+    if (expect == nullptr) return;
+    if (expect->kind == Node::Kind::kSequence) {
+      fields.objects("expect", [&](Fields& one) { read_expectation(one, scenario); });
+      report_if_empty(fields, "expect");
+    } else {
+      fields.object("expect", [&](Fields& one) { read_expectation(one, scenario); });
+    }
+  }
+
+  void read_expectation(Fields& fields, Scenario& scenario) {
+    const std::string by_default = scenario.start ? scenario.start->workflow : "";
+    Expectation expectation{.workflow = workflow(fields, by_default)};
+    bool asks = false;
+    const auto take = [&](std::string_view key, Aspect aspect, bool good) {
+      asks = asks || fields.has(key);
+      if (good) expectation.all.push_back({aspect, placed(fields, key)});
+    };
+    take("status", Aspect::kStatus, read_status(fields));
+    take("states", Aspect::kStates, read_states(fields, expectation.workflow));
+    take("output", Aspect::kOutput, fields.node("output") != nullptr);
+    take("outputContains", Aspect::kOutputContains, fields.node("outputContains") != nullptr);
+    take("error", Aspect::kError, read_error(fields));
+    take("published", Aspect::kPublished,
+         fields.objects("published", [](Fields& event) { event.pass_over(); }));
+    take("took", Aspect::kTook, fields.duration("took", {.zero = true}).has_value());
+    take("instances", Aspect::kInstances, fields.integer("instances", 0).has_value());
+    if (!asks) {
+      findings_.error("scenario.expects_nothing", fields.path(), fields.at(),
+                      "nothing is expected here");
+    }
+    scenario.expect.push_back(std::move(expectation));
+  }
+
+  /// Once nothing is left to do, an instance has ended or waits for an event.
+  static bool read_status(Fields& fields) {
+    using Status = InstanceStatus;
+    return fields
+        .one_of<Status>("status", {{"complete", Status::kComplete},
+                                   {"failed", Status::kFailed},
+                                   {"cancelled", Status::kCancelled},
+                                   {"timedout", Status::kTimedOut},
+                                   {"waiting", Status::kWaiting}})
+        .has_value();
+  }
+
+  static bool read_error(Fields& fields) {
+    return fields.object("error", [](Fields& error) {
+      error.string("code");
+      error.string("msg");
+    });
+  }
+
+  /// A state that the workflow does not have can never be entered: a slip of the pen.
+  bool read_states(Fields& fields, const std::string& workflow) {
+    const Workflow* const known = find_workflow(workflow);
+    return fields.sequence("states", [&](const Node& item, const std::string& path) {
+      if (item.kind != Node::Kind::kString) {
+        findings_.error("definition.type", path, item.at,
+                        fmt::format("this is {}; write the id of a state", describe(item)));
+      } else if (known != nullptr) {
+        std::vector<std::string_view> ids;
+        for (const auto& state : known->states) ids.push_back(state->common().id);
+        check_known(item.text, ids, "state", path, item.at);
+      }
+    });
+  }
+
+  /// The workflow that is meant: the one that is named, or else `by_default`, or else the first.
+  std::string workflow(Fields& fields, std::string by_default = "") {
+    const auto named = fields.string("workflow");
+    if (!all_known_) return by_default;
+    if (!named) return by_default.empty() ? file_.workflows.front().workflow->id : by_default;
+    std::vector<std::string_view> ids;
+    for (const ApplyWorkflow& one : file_.workflows) ids.push_back(one.workflow->id);
+    check_known(*named, ids, "workflow", fields.path("workflow"), fields.at("workflow"));
+    return *named;
+  }
+
+  void check_known(std::string_view name, const std::vector<std::string_view>& known,
+                   std::string_view what, const std::string& path, Position at) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    findings_.error(
+        fmt::format("scenario.unknown_{}", what), path, at,
+        fmt::format("there is no {} {}{}", what, in_quotes(name), did_you_mean(name, known)));
+  }
+
+  const Workflow* find_workflow(std::string_view id) const {
+    for (const ApplyWorkflow& one : file_.workflows) {
+      if (one.workflow != nullptr && one.workflow->id == id) return one.workflow.get();
+    }
+    return nullptr;
+  }
+
+  static void report_if_empty(Fields& fields, std::string_view key) {
+    const Node* const list = fields.node(key);
+    if (list == nullptr || list->kind != Node::Kind::kSequence || !list->items.empty()) return;
+    fields.report(key, "definition.value", "this is empty; write at least one item");
+  }
+
+  static Placed placed(Fields& fields, std::string_view key) {
+    return {fields.path(key), *fields.node(key)};
+  }
+
+  const std::string& default_workflow_;
+  const OpenWorkflow& open_;
+  Findings& findings_;
+  ScenarioFile file_;
+  bool all_known_ = true;  ///< every workflow could be read
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+bool is_scenario_file(std::string_view name) {
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+std::string workflow_beside(std::string_view scenario_file) {
+  std::string name(scenario_file);
+  if (is_scenario_file(name)) name.erase(name.rfind(".test."), 5);
+  return name;
+}
+
+ScenarioFile read_scenario_file(std::string_view text, const std::string& default_workflow,
+                                const OpenWorkflow& open, Findings& findings) {
+  const std::optional<Node> document = parse_document(text, findings);
+  if (!document) return {};
+  return Reader(default_workflow, open, findings).read(*document);
+}
+
+}  // namespace millrace

@@ -1,0 +1,69 @@
+#include "scenarios/suite.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream || fs::is_directory(file)) {
+    return fail("scenario.file", fmt::format("{} cannot be read", in_quotes(file.string())));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> find_scenario_files(const fs::path& where) {
+  std::error_code error;
+  if (!fs::is_directory(where, error)) {
+    if (fs::exists(where, error)) return std::vector{where};
+    return fail("scenario.not_found", fmt::format("there is no {}", where.string()));
+  }
+  std::vector<fs::path> files;
+  for (auto entry = fs::recursive_directory_iterator(
+           where, fs::directory_options::skip_permission_denied, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error) && is_scenario_file(entry->path().filename().string())) {
+      files.push_back(entry->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check) {
+  std::vector<WrongFile> wrong;
+  const auto note = [&wrong](const fs::path& name, Findings findings) {
+    if (findings.has_errors()) wrong.push_back({name.string(), std::move(findings)});
+  };
+  const auto open = [&](const std::string& name) -> Result<ApplyWorkflow> {
+    const fs::path path = file.parent_path() / name;
+    std::string text = TRY(read_file(path));
+    Loaded loaded = load_workflow(text, check);
+    note(path, std::move(loaded.findings));
+    return ApplyWorkflow{
+        .space = "default", .text = std::move(text), .workflow = std::move(loaded.workflow)};
+  };
+  Findings findings;
+  ScenarioFile scenarios;
+  if (const Result<std::string> text = read_file(file)) {
+    scenarios =
+        read_scenario_file(*text, workflow_beside(file.filename().string()), open, findings);
+  } else {
+    findings.error(text.error().code, "", {}, text.error().message);
+  }
+  note(file, std::move(findings));
+  if (!wrong.empty()) return wrong;
+  return scenarios;
+}
+
+}  // namespace millrace

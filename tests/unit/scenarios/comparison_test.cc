@@ -1,0 +1,68 @@
+// What is wanted against what came: which differences are told, and where.
+#include "scenarios/comparison.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+std::string differences(const std::string& wanted, const std::string& got, Match match) {
+  Findings findings;
+  const auto node = parse_document(wanted, findings);
+  std::string text;
+  for (const Mismatch& one : compare(*node, "x", Json::parse(got), match)) {
+    text += fmt::format("{}:{} {}: {}\n", one.at.line, one.at.column, one.path, one.message);
+  }
+  return text;
+}
+
+TEST(Comparison, TellsEveryDifferenceAtThePlaceOfWhatWasWanted) {
+  struct Row {
+    const char* wanted;
+    const char* got;
+    const char* whole;
+    const char* part;
+  };
+  const Row rows[] = {
+      {"a", R"("a")", "", ""},
+      {"a", R"("b")", "1:1 x: wanted \"a\", got \"b\"\n", "1:1 x: wanted \"a\", got \"b\"\n"},
+      {"1", "1.0", "", ""},
+      {"1", R"("1")", "1:1 x: wanted 1, got \"1\"\n", "1:1 x: wanted 1, got \"1\"\n"},
+      {"9007199254740993", "9007199254740993", "", ""},
+      {"9007199254740993", "9007199254740992",
+       "1:1 x: wanted 9007199254740993, got 9007199254740992\n",
+       "1:1 x: wanted 9007199254740993, got 9007199254740992\n"},
+      {"null", "null", "", ""},
+      {"null", "0", "1:1 x: wanted null, got 0\n", "1:1 x: wanted null, got 0\n"},
+      {"no", "false", "1:1 x: wanted \"no\", got false\n", "1:1 x: wanted \"no\", got false\n"},
+      {"{a: 1}", R"({"a":1,"b":2})", "1:1 x.b: not wanted, got 2\n", ""},
+      {"{a: 1, b: null}", R"({"a":1})", "1:8 x.b: wanted null, but it is not there\n",
+       "1:8 x.b: wanted null, but it is not there\n"},
+      {"a:\n  b: {c: 1}", R"({"a":{"b":{"c":2,"d":3}}})",
+       "2:10 x.a.b.c: wanted 1, got 2\n2:6 x.a.b.d: not wanted, got 3\n",
+       "2:10 x.a.b.c: wanted 1, got 2\n"},
+      {"[1, {a: 1}]", R"([1,{"a":1,"b":2}])", "1:5 x[1].b: not wanted, got 2\n", ""},
+      {"[1, 2]", "[2, 1]", "1:2 x[0]: wanted 1, got 2\n1:5 x[1]: wanted 2, got 1\n",
+       "1:2 x[0]: wanted 1, got 2\n1:5 x[1]: wanted 2, got 1\n"},
+      {"[1]", "[1,2]", "1:1 x: wanted [1], got [1,2]\n", "1:1 x: wanted [1], got [1,2]\n"},
+      {"[]", "{}", "1:1 x: wanted [], got {}\n", "1:1 x: wanted [], got {}\n"},
+      {"{}", R"({"a":1})", "1:1 x.a: not wanted, got 1\n", ""},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(differences(row.wanted, row.got, Match::kWhole), row.whole) << row.wanted;
+    EXPECT_EQ(differences(row.wanted, row.got, Match::kPart), row.part) << row.wanted;
+  }
+}
+
+TEST(Comparison, CutsALongValueBetweenCharacters) {
+  for (const size_t before : {295U, 296U, 297U, 298U, 299U}) {
+    const std::string brief = in_brief(std::string(before, 'x') + "äöü" + std::string(500, 'y'));
+    EXPECT_TRUE(brief.ends_with("…")) << brief;
+    EXPECT_LE(brief.size(), 304U);
+    EXPECT_TRUE(is_json("\"" + brief.substr(1) + "\"")) << "it is UTF-8: " << brief;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

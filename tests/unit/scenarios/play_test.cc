@@ -1,0 +1,231 @@
+// Scenarios on their stage: time, what is given, and that what did not come true is told.
+#include "scenarios/play.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "tests/unit/scenarios/texts.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+/// Waits for a payment for an hour, then ships after a day.
+constexpr const char* kOrder = R"(
+id: order
+states:
+  - id: wait
+    type: consumeEvent
+    event: {type: paid, context: {customer: jq(.customer)}}
+    timeout: 1h
+    transform: {amount: jq(.paid.amount)}
+    transition: rest
+    catch: [{error: direktiv.stateTimeout, transition: lost}]
+  - {id: rest, type: delay, duration: 1d, transition: ship}
+  - {id: ship, type: generateEvent, event: {type: shipped, source: /order, data: {n: jq(.amount)}}}
+  - {id: lost, type: error, error: order.lost, message: nobody paid}
+)";
+
+/// The outcome of the only scenario, whose lines are given without their indentation.
+Outcome outcome_of(const std::string& workflow, const std::string& lines,
+                   const PlayLimits& limits = {}) {
+  std::string text = "scenarios:\n  - name: x\n    ";
+  for (const char c : lines) text += c == '\n' ? "\n    " : std::string(1, c);
+  Findings findings;
+  const ScenarioFile file = read_scenarios(text, {{"order.yaml", workflow}}, findings);
+  CHECK(!findings.has_errors(), "{}", render_text(findings, "scenarios"));
+  const Evaluator none = [](const Evaluation&, const auto&) { CHECK(false, "jq is not needed"); };
+  return play(file.scenarios.at(0), file.workflows, none, limits);
+}
+
+/// `line:column path: message` of each mismatch, the scenario beginning in line 1.
+std::string mismatches(const Outcome& outcome) {
+  std::string text;
+  for (const Mismatch& one : outcome.mismatches) {
+    text += fmt::format("{}:{} {}: {}\n", one.at.line - 2, one.at.column, one.path, one.message);
+  }
+  return text;
+}
+
+constexpr const char* kPaidAfterHalfAnHour =
+    "start: {input: {customer: c-1}}\n"
+    "given: [{at: 30m, event: {type: paid, source: /s, customer: c-1, data: {amount: 5}}}]\n";
+
+TEST(Play, PassesTheTimeOfADayAtOnce) {
+  const Outcome outcome = outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) +
+                                                 "expect:\n"
+                                                 "  status: complete\n"
+                                                 "  states: [wait, rest, ship]\n"
+                                                 "  output: {amount: 5}\n"
+                                                 "  outputContains: {}\n"
+                                                 "  published: [{type: shipped, data: {n: 5}}]\n"
+                                                 "  took: P1DT30M\n"
+                                                 "  instances: 1\n");
+  EXPECT_EQ(mismatches(outcome), "");
+  EXPECT_TRUE(outcome.passed());
+  EXPECT_TRUE(outcome.story.empty());
+}
+
+TEST(Play, CountsMonthsByTheCalendar) {
+  const char* const months = "id: order\nstates:\n  - {id: wait, type: delay, duration: P1M}\n";
+  EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: P1M}")), "");
+  EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: 30d}")), "");  // September
+}
+
+TEST(Play, TellsWhatDidNotComeTrueWhereItWasExpected) {
+  struct Row {
+    const char* expected;
+    const char* told;
+  };
+  const Row rows[] = {
+      {"status: failed", "wanted \"failed\", got \"complete\""},
+      {"states: [wait, lost]", "wanted [\"wait\",\"lost\"], got [\"wait\",\"rest\",\"ship\"]"},
+      {"states: []", "wanted [], got [\"wait\",\"rest\",\"ship\"]"},
+      {"output: {amount: 6}", ".amount: wanted 6, got 5"},
+      {"output: {}", ".amount: not wanted, got 5"},
+      {"outputContains: {x: 1}", ".x: wanted 1, but it is not there"},
+      {"error: {code: order.lost}", "there is no error, the instance is complete"},
+      {"published: []", "wanted [], got [{"},
+      {"published: [{type: shopped}]", "[0].type: wanted \"shopped\", got \"shipped\""},
+      {"published: [{data: {n: 5}}, {}]", "wanted [{\"data\":{\"n\":5}},{}], got [{"},
+      {"took: 30m", "wanted 30m, got 1d30m"},
+      {"took: 0s", "wanted 0s, got 1d30m"},
+      {"instances: 2", "wanted 2, got 1"},
+  };
+  for (const Row& row : rows) {
+    const Outcome outcome =
+        outcome_of(kOrder, fmt::format("{}expect: {{{}}}", kPaidAfterHalfAnHour, row.expected));
+    EXPECT_FALSE(outcome.passed()) << row.expected;
+    EXPECT_EQ(outcome.mismatches.size(), 1U) << row.expected;
+    EXPECT_THAT(mismatches(outcome), HasSubstr(row.told));
+    const std::string aspect(row.expected, std::string_view(row.expected).find(':'));
+    EXPECT_THAT(mismatches(outcome), HasSubstr("scenarios[0].expect." + aspect));
+    EXPECT_TRUE(mismatches(outcome).starts_with("3:")) << mismatches(outcome);
+    ASSERT_FALSE(outcome.story.empty());
+    EXPECT_EQ(outcome.story[0], "what happened to order:");
+    EXPECT_EQ(outcome.story[2], "  0s       entered    wait");
+    EXPECT_THAT(outcome.story[3], HasSubstr("  30m      woken      wait {"));
+    EXPECT_THAT(outcome.story[5], HasSubstr("  1d30m    elapsed    rest"));
+  }
+}
+
+TEST(Play, TellsThemInTheOrderOfTheFile) {
+  EXPECT_EQ(
+      mismatches(outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) + "expect:\n"
+                                                                        "  took: 1h\n"
+                                                                        "  status: failed\n")),
+      "4:13 scenarios[0].expect.took: wanted 1h, got 1d30m\n"
+      "5:15 scenarios[0].expect.status: wanted \"failed\", got \"complete\"\n");
+}
+
+TEST(Play, GivesEventsAsABrokerWould) {
+  const auto states = [](const std::string& given) {
+    return mismatches(outcome_of(kOrder,
+                                 "start: {input: {customer: c-1}}\n"
+                                 "given:\n" +
+                                     given + "expect: {states: [wait, rest, ship]}\n"));
+  };
+  EXPECT_EQ(states("  - {at: 59m, event: {type: paid, source: /s, customer: c-1}}\n"), "");
+  EXPECT_THAT(states("  - {at: 1h, event: {type: paid, source: /s, customer: c-1}}\n"),
+              HasSubstr("got [\"wait\",\"lost\"]"))
+      << "the deadline is before it";
+  EXPECT_THAT(states("  - {at: 1m, event: {type: paid, source: /s, customer: c-2}}\n"),
+              HasSubstr("got [\"wait\",\"lost\"]"));
+}
+
+TEST(Play, EndsWithWhatWaitsForEver) {
+  const char* const patient =
+      "id: order\nstates:\n  - {id: wait, type: consumeEvent, event: {type: paid}}\n";
+  EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {status: waiting}")), "");
+  EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {took: 1h, output: {}}")),
+            "2:20 scenarios[0].expect.took: it has not ended, the instance is waiting\n"
+            "2:32 scenarios[0].expect.output: there is no output, the instance is waiting\n");
+}
+
+TEST(Play, EndsWhereItIsTold) {
+  const std::string start = "start: {input: {customer: c-1}}\n";
+  EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 59m\nexpect: {status: waiting}")), "");
+  EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 1h\nexpect: {status: failed}")), "");
+}
+
+TEST(Play, CancelsTheInstanceThatItIsAbout) {
+  const std::string start = "start: {input: {customer: c-1}}\n";
+  EXPECT_EQ(mismatches(outcome_of(kOrder, start + "given: [{at: 5m, cancel: true}]\n"
+                                                  "expect: {status: cancelled, took: 5m}")),
+            "");
+  EXPECT_THAT(mismatches(outcome_of(kOrder, start + "given: [{at: 2h, cancel: true}]\n"
+                                                    "expect: {status: failed}")),
+              HasSubstr("2:13 scenarios[0].given[0]: instance "));
+  EXPECT_EQ(mismatches(outcome_of(kOrder,
+                                  "given: [{at: 2h, cancel: true}]\n"
+                                  "expect: {instances: 0}")),
+            "1:13 scenarios[0].given[0]: there is no instance of order to cancel yet\n");
+}
+
+TEST(Play, SaysThatThereIsNoInstance) {
+  EXPECT_EQ(mismatches(outcome_of(kOrder,
+                                  "given: [{event: {type: paid, source: /s}}]\n"
+                                  "expect: {status: complete}")),
+            "2:22 scenarios[0].expect.status: there is no instance of order\n");
+}
+
+TEST(Play, TellsTheSameStoryEachTime) {
+  const auto story = [] {
+    return outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) + "expect: {status: failed}").story;
+  };
+  EXPECT_EQ(story(), story());
+}
+
+TEST(Play, GivesUpAWorkflowThatGoesOnForEver) {
+  const char* const ticking = R"(
+id: order
+states:
+  - {id: a, type: delay, duration: 1s, transition: b}
+  - {id: b, type: noop, transition: a}
+)";
+  const std::string lines = "start: {}\nexpect: {status: complete}";
+  const std::string endless = mismatches(outcome_of(ticking, lines, {.jumps = 50}));
+  EXPECT_TRUE(endless.starts_with("0:5 : given up after ")) << endless;
+  EXPECT_THAT(endless, HasSubstr("something is due again and again; \"until\" ends a scenario"));
+  EXPECT_EQ(mismatches(outcome_of(ticking, "start: {}\nuntil: 10s\nexpect: {status: waiting}",
+                                  {.jumps = 50})),
+            "");
+  EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.real_time = Duration(-1)})),
+              HasSubstr("given up after 0s of its time: it takes too long"));
+  EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.interrupted = [] { return true; }})),
+              HasSubstr("it takes too long"));
+}
+
+TEST(Play, EndsALoopWithinAMomentAsTheEngineDoes) {
+  const char* const spinning = R"(
+id: order
+states:
+  - {id: a, type: noop, transition: b}
+  - {id: b, type: noop, transition: a}
+)";
+  const Outcome outcome = outcome_of(spinning,
+                                     "start: {}\nexpect: {status: failed, states: [a], "
+                                     "error: {code: millrace.limits.transitions}}");
+  ASSERT_EQ(outcome.mismatches.size(), 1U);
+  EXPECT_LT(outcome.mismatches[0].message.size(), 1000U);
+  EXPECT_LT(outcome.story.size(), 50U) << "its beginning and its end";
+  EXPECT_THAT(outcome.story.back(), HasSubstr("ended"));
+}
+
+TEST(Play, EndsAChainOfEventsAsTheEngineDoes) {
+  const char* const echoing = R"(
+id: order
+start: {type: event, event: {type: echo}}
+states:
+  - {id: a, type: generateEvent, event: {type: echo, source: /order}}
+)";
+  EXPECT_EQ(mismatches(outcome_of(echoing,
+                                  "given: [{event: {type: echo, source: /s}}]\n"
+                                  "expect: {instances: 101}")),
+            "");
+}
+
+}  // namespace
+}  // namespace millrace
