@@ -220,7 +220,11 @@ class App {
   }
 
   void add_authoring() {
-    if (hooks_.load == nullptr) return;
+    if (hooks_.load != nullptr) add_lint();
+    if (hooks_.test != nullptr) add_test();
+  }
+
+  void add_lint() {
     CLI::App& lint = verb(app_, "lint", "Says all that is wrong with definitions, without a server",
                           "millrace lint order.yaml payment.yaml", [this]() -> Ended {
                             if (!format_.empty() && format_ != "text" && format_ != "json") {
@@ -239,6 +243,23 @@ class App {
     graph.add_option("file", id_, "A definition in YAML or JSON; - is standard input")
         ->required()
         ->type_name("FILE");
+  }
+
+  void add_test() {
+    CLI::App& test = verb(app_, "test", "Plays the scenarios beside workflows, without a server",
+                          "millrace test examples/\n  millrace test order.test.yaml -o junit",
+                          [this]() -> Ended {
+                            if (!format_.empty() && format_ != "text" && format_ != "junit") {
+                              return wrong_usage("test -o: there are text and junit");
+                            }
+                            test_.as_junit = format_ == "junit";
+                            return hooks_.test(console_, test_);
+                          });
+    test.add_option("path", test_.paths, "Scenario files (*.test.yaml), or folders that hold some")
+        ->required()
+        ->type_name("DIR|FILE");
+    test.add_option("--only", test_.only, "Only scenarios with this in their name")
+        ->type_name("TEXT");
   }
 
   void add_workflow() {
@@ -398,6 +419,7 @@ class App {
     std::string store_limit;
   } bounds_;
   DevOptions dev_;
+  TestOptions test_;
   ApplyOptions apply_;
   InstanceListOptions list_;
   SendOptions send_;

@@ -12,9 +12,10 @@ namespace millrace {
 
 /// Verbs that need more of the program than a client does. One that is null is not there.
 struct Hooks {
-  LoadDefinition load = nullptr;                ///< for `lint`
-  int (*serve)(const ServeOptions&) = nullptr;  ///< run_serve
-  int (*dev)(const DevOptions&) = nullptr;      ///< run_dev
+  LoadDefinition load = nullptr;                          ///< for `lint`
+  int (*serve)(const ServeOptions&) = nullptr;            ///< run_serve
+  int (*dev)(const DevOptions&) = nullptr;                ///< run_dev
+  Ended (*test)(Console&, const TestOptions&) = nullptr;  ///< test_workflows
 };
 
 /// Runs one command, `arguments` being without the program's name; the exit code.

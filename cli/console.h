@@ -37,6 +37,7 @@ enum class ExitCode {
   kFindings = 7,
   kTimedOut = 8,
   kInstanceFailed = 9,
+  kInterrupted = 130,
 };
 
 /// Why a verb did not do what it was asked; printed once, by whoever ran it.

@@ -184,13 +184,19 @@ Server::~Server() = default;
 uint16_t Server::port() const { return parts_->port(); }
 Service& Server::service() { return parts_->service(); }
 
-Loaded lint_definition(std::string_view text) {
+Result<JqPool*> own_jq_worker() {
   static const Result<std::unique_ptr<JqPool>> pool = pool_of_one();
-  const auto check = [](std::span<const std::string> programs) {
-    if (!pool) {
-      return std::vector<std::optional<Error>>(programs.size(), pool.error());
+  if (!pool) return tl::unexpected(pool.error());
+  return pool->get();
+}
+
+Loaded lint_definition(std::string_view text) {
+  const Result<JqPool*> worker = own_jq_worker();
+  const auto check = [&](std::span<const std::string> programs) {
+    if (!worker) {
+      return std::vector<std::optional<Error>>(programs.size(), worker.error());
     }
-    return (*pool)->check(programs);
+    return (*worker)->check(programs);
   };
   return load_workflow(text, check);
 }

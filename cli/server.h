@@ -15,6 +15,8 @@
 
 namespace millrace {
 
+class JqPool;
+
 struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
   std::string listen;          ///< of the gateway, host:port
@@ -47,7 +49,11 @@ class Server {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Loads a definition as the server would, its jq checked by a worker of its own: for `lint`.
+/// The jq worker of a program that runs no server. It is started by the first call, which is to
+/// come before any thread is.
+Result<JqPool*> own_jq_worker();
+
+/// Loads a definition as the server would, its jq checked by own_jq_worker(): for `lint`.
 Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace

@@ -19,6 +19,13 @@ class EndSignals {
   /// The set, for whoever waits on a descriptor (signalfd).
   const sigset_t& set() const { return signals_; }
 
+  /// Whether one of them came.
+  bool pending() const {
+    sigset_t came{};
+    sigpending(&came);
+    return sigismember(&came, SIGINT) == 1 || sigismember(&came, SIGTERM) == 1;
+  }
+
   /// Returns when one of them came.
   void wait() const {
     int signal = 0;

@@ -101,6 +101,14 @@ Ended lint_files(Console& console, LoadDefinition load, const LintOptions& optio
 // graph.cc
 Ended draw_graph(Console& console, LoadDefinition load, const std::string& file);
 
+// test.cc; it is in the server's library, for it needs all of it but NATS.
+struct TestOptions {
+  std::vector<std::string> paths;  ///< scenario files, and folders that hold some
+  std::string only;                ///< a part of the names of those that are wanted
+  bool as_junit = false;
+};
+Ended test_workflows(Console& console, const TestOptions& options);
+
 // source.cc
 
 /// The bytes of a file, or of standard input for `-`.

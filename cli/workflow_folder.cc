@@ -13,12 +13,15 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "scenarios/scenario_file.h"
+
 namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
 
 bool is_definition(const fs::path& file) {
+  if (is_scenario_file(file.filename().string())) return false;
   const fs::path ending = file.extension();
   return ending == ".yaml" || ending == ".yml" || ending == ".json";
 }
@@ -90,7 +93,7 @@ void WorkflowFolder::apply_changes() {
   for (const fs::path& file : files_below(folder_)) {
     std::ifstream stream(file, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    // Other YAML and JSON may live beside the workflows: scenarios, payloads, a compose file.
+    // Other YAML and JSON may live beside the workflows: payloads, a compose file.
     if (!stream || text.find("states") == std::string::npos) continue;
     auto& seen = seen_[file];
     if (seen == text) continue;

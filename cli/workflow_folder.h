@@ -22,8 +22,8 @@ class WorkflowFolder {
   WorkflowFolder(std::filesystem::path folder, Service& service, Tell tell)
       : folder_(std::move(folder)), service_(service), tell_(std::move(tell)) {}
 
-  /// Applies every `*.yaml`, `*.yml` and `*.json` below the folder that has states and has changed
-  /// since it was looked at last. Findings are told; they stop nothing.
+  /// Applies every `*.yaml`, `*.yml` and `*.json` below the folder that has states, holds no
+  /// scenarios and has changed since it was looked at last. Findings are told; they stop nothing.
   void apply_changes();
 
   /// Calls apply_changes whenever something below the folder changes, until one of `signals` (which

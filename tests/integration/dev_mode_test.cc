@@ -60,8 +60,10 @@ class DevMode : public testing::Test {
 
 TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
+  write("hello.test.yaml", "scenarios:\n  - {name: x, start: {}, expect: {states: [a]}}\n");
   start();
   EXPECT_THAT(cli({"run", "hello", "--wait"}).output, HasSubstr(R"("says": "one")"));
+  EXPECT_EQ(dev_->errors().find("hello.test.yaml"), std::string::npos) << "it is no workflow";
 
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "two"));
   EXPECT_TRUE(dev_->error_line("hello is now revision 2"));

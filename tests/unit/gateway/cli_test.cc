@@ -29,6 +29,12 @@ int fake_dev(const DevOptions& options) {
   return 1;
 }
 
+TestOptions g_tested;
+Ended fake_test(Console&, const TestOptions& options) {
+  g_tested = options;
+  return ExitCode::kInstanceFailed;
+}
+
 struct Printed {
   int code = 0;
   std::string out;
@@ -61,7 +67,7 @@ class Cli : public testing::Test {
                       return found == env_.end() ? std::nullopt : std::optional(found->second);
                     },
                     .now = [] { return from_millis(1630497600000 + 300'000); }};
-    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev};
+    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev, .test = fake_test};
     const int code = run_app(std::move(arguments), console, hooks);
     return {code, out.str(), err.str()};
   }
@@ -523,6 +529,7 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"graph"},
       {"explain"},
       {"schema"},
+      {"test"},
       {"run"},
       {"version"},
       {"workflow", "apply"},
@@ -597,6 +604,15 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(g_developed.folder, "examples/");
   EXPECT_EQ(g_developed.keep, "data");
   EXPECT_EQ(g_developed.listen, "127.0.0.1:1");
+}
+
+TEST_F(Cli, TakesWhichScenariosToPlay) {
+  EXPECT_EQ(run({"test", "a", "b.test.yaml", "--only", "x", "-o", "junit"}).code, 9);
+  EXPECT_EQ(g_tested.paths, (std::vector<std::string>{"a", "b.test.yaml"}));
+  EXPECT_EQ(g_tested.only, "x");
+  EXPECT_TRUE(g_tested.as_junit);
+  EXPECT_EQ(run({"test", "a", "-o", "json"}).code, 2);
+  EXPECT_EQ(run({"test"}).code, 2);
 }
 
 }  // namespace

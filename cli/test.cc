@@ -1,0 +1,90 @@
+// `millrace test`: plays the scenarios that stand beside workflows.
+#include <future>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/serve.h"
+#include "cli/server.h"
+#include "cli/signals.h"
+#include "cli/verbs.h"
+#include "expressions/workers/pool.h"
+#include "scenarios/play.h"
+#include "scenarios/report.h"
+#include "scenarios/suite.h"
+
+namespace millrace {
+namespace {
+
+/// Longer than a worker may take for one evaluation.
+constexpr std::chrono::seconds kEvaluationTime(60);
+
+/// Evaluates within the call, so that no time of the scenario passes and every run is the same.
+Evaluator waiting_for(JqPool& worker) {
+  return [&worker](const Evaluation& evaluation, const auto& done) {
+    const auto answer = std::make_shared<std::promise<EvaluationResult>>();
+    std::future<EvaluationResult> result = answer->get_future();
+    worker.submit(0, evaluation, [answer](uint64_t, std::vector<QueryResult> results) {
+      answer->set_value(std::move(results));
+    });
+    if (result.wait_for(kEvaluationTime) == std::future_status::ready) {
+      done(result.get());
+    } else {
+      done({evaluation_failed(kTaskTimeout, "no jq worker answers")});
+    }
+  };
+}
+
+Fallible<std::vector<std::filesystem::path>> files_in(const std::vector<std::string>& paths) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : paths) {
+    const auto found = find_scenario_files(path);
+    if (!found) return give_up(ExitCode::kNotFound, found.error().code, found.error().message);
+    files.insert(files.end(), found->begin(), found->end());
+  }
+  return files;
+}
+
+}  // namespace
+
+Ended test_workflows(Console& console, const TestOptions& options) {
+  const EndSignals signals;  // before the worker's thread
+  const Result<JqPool*> worker = own_jq_worker();
+  if (!worker) return give_up(ExitCode::kFailed, worker.error().code, worker.error().message);
+  log_to_stderr();
+  spdlog::set_level(spdlog::level::err);
+
+  const ProgramCheck check = [&](auto programs) { return (*worker)->check(programs); };
+  const Evaluator evaluate = waiting_for(**worker);
+  const PlayLimits limits{.interrupted = [&] { return signals.pending(); }};
+  std::vector<SuiteReport> reports;
+  ExitCode code = ExitCode::kOk;
+  for (const auto& file : TRY(files_in(options.paths))) {
+    SuiteReport report{.file = file.string()};
+    LoadedSuite suite = load_suite(file, check);
+    if (auto* wrong = std::get_if<std::vector<WrongFile>>(&suite)) {
+      report.wrong = std::move(*wrong);
+      code = ExitCode::kFindings;
+    } else {
+      const auto& scenarios = std::get<ScenarioFile>(suite);
+      for (const Scenario& one : scenarios.scenarios) {
+        if (one.name.find(options.only) == std::string::npos) continue;
+        report.played.push_back(
+            {one.name, one.at, play(one, scenarios.workflows, evaluate, limits)});
+        if (signals.pending()) return ExitCode::kInterrupted;
+        const bool passed = report.played.back().outcome.passed();
+        if (!passed && code == ExitCode::kOk) code = ExitCode::kInstanceFailed;
+      }
+      if (report.played.empty()) continue;
+    }
+    if (!options.as_junit) console.out << render_text(report) << std::flush;
+    reports.push_back(std::move(report));
+  }
+  if (reports.empty()) {
+    return give_up(ExitCode::kNotFound, "scenario.not_found", "there are no such scenarios");
+  }
+  console.out << (options.as_junit ? render_junit(reports) : render_summary(reports));
+  return code;
+}
+
+}  // namespace millrace
