@@ -1,0 +1,87 @@
+// What the documents show of scenarios is what the examples have, and all examples have scenarios.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "scenarios/report.h"
+#include "scenarios/suite.h"
+#include "tests/unit/scenarios/texts.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  EXPECT_TRUE(stream) << file;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The YAML samples of a document that a link to a scenario file stands before; each must be there.
+size_t samples_in(const fs::path& document) {
+  const std::string text = text_of(document);
+  constexpr std::string_view kBegin = "```yaml\n";
+  size_t samples = 0;
+  for (size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
+    const size_t begin = at + kBegin.size();
+    const std::string sample = text.substr(begin, text.find("```", begin) - begin);
+    const size_t link = text.rfind("](", at) + 2;
+    const fs::path file = document.parent_path() / text.substr(link, text.find(')', link) - link);
+    if (!is_scenario_file(file.filename().string())) continue;
+    ++samples;
+    EXPECT_NE(text_of(file).find(sample), std::string::npos) << file << " has no\n" << sample;
+  }
+  return samples;
+}
+
+TEST(TestingWorkflows, ShowsPiecesOfTheExamples) {
+  EXPECT_EQ(samples_in("docs/testing-workflows.md"), 3U);
+  EXPECT_EQ(samples_in("README.md"), 1U);
+}
+
+TEST(TestingWorkflows, ShowsHowAFailureLooks) {
+  const std::string document = text_of("docs/testing-workflows.md");
+  const size_t begin = document.find("FAILED guest-booking.test.yaml");
+  const std::string sample = document.substr(begin, document.find("      …", begin) - begin);
+
+  const fs::path folder = "examples/guest-booking";
+  std::string text = text_of(folder / "guest-booking.test.yaml");
+  text.replace(text.find("room: \"204\"}}\n      published"), 11, "room: \"205\"");
+  Findings findings;
+  const ScenarioFile file =
+      read_scenarios(text, {{"order.yaml", text_of(folder / "guest-booking.yaml")}}, findings);
+  const Scenario& scenario = file.scenarios.at(0);
+  Played played{scenario.name, scenario.at, play(scenario, file.workflows, nullptr)};
+  played.outcome.real_time = Duration(15);
+  const std::string report =
+      render_text({.file = "guest-booking.test.yaml", .played = {std::move(played)}, .wrong = {}});
+  EXPECT_TRUE(report.starts_with(sample)) << report;
+}
+
+TEST(Examples, AllHaveScenarios) {
+  std::set<std::string> tested;
+  const auto files = find_scenario_files("examples");
+  ASSERT_TRUE(files);
+  for (const fs::path& file : *files) {
+    const LoadedSuite suite = load_suite(file, nullptr);
+    ASSERT_TRUE(std::holds_alternative<ScenarioFile>(suite)) << file;
+    for (const ApplyWorkflow& one : std::get<ScenarioFile>(suite).workflows) {
+      tested.insert(one.workflow->id);
+    }
+  }
+  for (const auto& entry : fs::recursive_directory_iterator("examples")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".yaml") || is_scenario_file(name)) continue;
+    const auto workflow = load_workflow(text_of(entry.path()), nullptr).workflow;
+    ASSERT_NE(workflow, nullptr) << entry.path();
+    EXPECT_TRUE(tested.contains(workflow->id)) << entry.path() << " has no scenarios";
+  }
+}
+
+}  // namespace
+}  // namespace millrace
