@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "policies/shown.h"
+
 namespace millrace {
 namespace {
 
@@ -47,14 +49,6 @@ constexpr std::array kIsoTimeUnits =
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/// The text for a message: it may be long, and hold any bytes.
-std::string shown(std::string_view text) {
-  constexpr size_t kMost = 48;
-  std::string out;
-  for (const char c : text.substr(0, kMost)) out.push_back(c >= ' ' && c <= '~' ? c : '?');
-  return text.size() > kMost ? out + "..." : out;
-}
 
 /// Each step answers whether to go on; where it does not, error_ says why.
 class Parser {
