@@ -33,6 +33,7 @@ class App {
     add_authoring();
     add_workflow();
     add_instance();
+    add_schedule();
     add_event();
     add_lists();
     add_namespace();
@@ -313,6 +314,20 @@ class App {
                               "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab",
                               [this](Session& session) { return delete_instance(session, id_); });
     add_id(remove, "Id of the instance");
+  }
+
+  void add_schedule() {
+    CLI::App& schedule = noun(app_, "schedule", "Workflows that are started by the clock");
+    asking(schedule, "list", "Lists the schedules with their next and last ticks",
+           "millrace schedule list", list_schedules);
+    CLI::App& next =
+        asking(schedule, "next", "Shows the next five ticks", "millrace schedule next report",
+               [this](Session& session) { return show_next_ticks(session, id_); });
+    add_id(next, "Id of the workflow");
+    CLI::App& trigger = asking(schedule, "trigger", "Starts an instance now, as a tick would",
+                               "millrace schedule trigger report",
+                               [this](Session& session) { return trigger_schedule(session, id_); });
+    add_id(trigger, "Id of the workflow");
   }
 
   void add_event() {

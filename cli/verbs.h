@@ -66,6 +66,11 @@ struct SendOptions {
 };
 Ended send_event(Session& session, const SendOptions& options);
 
+// schedule.cc
+Ended list_schedules(Session& session);
+Ended show_next_ticks(Session& session, const std::string& workflow);
+Ended trigger_schedule(Session& session, const std::string& workflow);
+
 // listener.cc, dlq.cc
 Ended list_listeners(Session& session, const PageOptions& page);
 Ended list_dead_letters(Session& session, const PageOptions& page);

@@ -31,6 +31,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"instance.not_found", 404},
     {"instance.ended", 409},
     {"instance.living", 409},
+    {"schedule.not_found", 404},
     {"start.conflict", 409},
     {"direktiv.mutex", 409},
     {"definition.", 422},

@@ -17,6 +17,7 @@ Router make_router(Service& service, const RequestLimits& limits) {
   add_namespace_routes(router, service);
   add_workflow_routes(router, service, limits);
   add_start_route(router, service, limits);
+  add_schedule_routes(router, service);
   add_instance_routes(router, service);
   add_system_routes(router, service);
   return router;

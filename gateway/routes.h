@@ -25,6 +25,7 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
 void add_start_route(Router& router, Service& service, const RequestLimits& limits);
 void add_instance_routes(Router& router, Service& service);
 void add_namespace_routes(Router& router, Service& service);
+void add_schedule_routes(Router& router, Service& service);
 void add_system_routes(Router& router, Service& service);
 
 /// All of them.

@@ -13,8 +13,9 @@
 namespace millrace {
 
 enum class HistoryKind : uint8_t {
-  kStarted,  ///< {"by":"event"|"call"|"subflow", "revision":n}, for an event
-             ///< {"event":{type,source,id}}, for a subflow {"parent": the calling instance}
+  kStarted,    ///< {"by":"event"|"call"|"schedule"|"subflow", "revision":n}, for an event
+               ///< {"event":{type,source,id}}, for a schedule {"tick":time} or {"triggered":true},
+               ///< for a subflow {"parent": the instance that started it}
   kEntered,    ///< a state; `data` where the state waited or acted
   kWoken,      ///< by an event: {"type","source","id"}
   kElapsed,    ///< a delay is over

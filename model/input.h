@@ -47,7 +47,7 @@ struct UnreadableInput {
 };
 
 /// What a due timer belongs to: a timer of an instance, a delayed event, an event that waits in an
-/// eventsAnd group.
+/// eventsAnd group, the schedule of a workflow, whose tick is the deadline.
 struct TimerInput {
   struct OfInstance {
     NamespaceNumber space{};
@@ -60,8 +60,11 @@ struct TimerInput {
   struct OfGroupedEvent {
     uint64_t number = 0;
   };
+  struct OfSchedule {
+    WorkflowNumber workflow{};
+  };
   TimePoint deadline;
-  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent> owner;
+  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule> owner;
 };
 
 /// The answer to an Evaluate effect (effect.h): the results of each evaluation of that step so far.
@@ -97,6 +100,11 @@ struct StartInstance {
   Json input;                   ///< an object: the data to begin with
   std::string idempotency_key;  ///< empty: none
 };
+/// Starts one as a tick of its schedule would, beside that.
+struct TriggerSchedule {
+  std::string space;
+  std::string workflow;
+};
 struct CancelInstance {
   std::string space;
   InstanceId instance;
@@ -114,8 +122,8 @@ struct DeleteNamespace {
   bool cancel = false;
   size_t cancelled = 0;  ///< as in DeleteWorkflow
 };
-using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, CancelInstance,
-                             DeleteInstance, CreateNamespace, DeleteNamespace>;
+using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
+                             CancelInstance, DeleteInstance, CreateNamespace, DeleteNamespace>;
 
 struct CommandInput {
   uint64_t request = 0;  ///< the asker's own number, in its Answer again

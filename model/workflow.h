@@ -11,6 +11,7 @@
 
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
+#include "policies/cron.h"
 #include "policies/duration.h"
 #include "policies/retry_policy.h"
 
@@ -59,13 +60,14 @@ struct StartEvent {
 
 /// How instances of a workflow come to be (document 003, "Start").
 struct Start {
-  enum class Kind { kDefault, kEvent, kEventsXor, kEventsAnd };
+  enum class Kind { kDefault, kEvent, kEventsXor, kEventsAnd, kScheduled };
 
   Kind kind = Kind::kDefault;
   StateIndex state = 0;
   std::vector<StartEvent> events;      ///< exactly one for kEvent
   std::vector<std::string> correlate;  ///< context attributes, lower case; kEventsAnd
   std::optional<Span> lifespan;        ///< kEventsAnd
+  std::optional<Cron> cron;            ///< kScheduled; without it no tick ever comes
 };
 
 /// What an action calls (document 003, "FunctionDefinition"): a workflow of the same namespace, run

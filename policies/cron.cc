@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "policies/duration.h"
-#include "policies/shown.h"
+#include "policies/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -124,8 +124,8 @@ class CronParser {
                                std::string_view why) const {
     return fail(
         std::move(code),
-        fmt::format("\"{}\" is no cron expression: {}{}\"{}\" {} (byte {})", shown(text_), field,
-                    field.empty() ? "" : " ", shown(piece), why, piece.data() - text_.data()));
+        fmt::format("\"{}\" is no cron expression: {}{}\"{}\" {} (byte {})", excerpt(text_), field,
+                    field.empty() ? "" : " ", excerpt(piece), why, piece.data() - text_.data()));
   }
 
   Status read_named(std::string_view text) {

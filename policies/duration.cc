@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "policies/shown.h"
+#include "policies/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -79,7 +79,7 @@ class Parser {
 
   bool refuse(std::string code, std::string_view why) {
     error_ = {std::move(code),
-              fmt::format("\"{}\" is no duration: {} (byte {})", shown(text_), why, at_)};
+              fmt::format("\"{}\" is no duration: {} (byte {})", excerpt(text_), why, at_)};
     return false;
   }
   bool malformed(std::string_view why) { return refuse("duration.malformed", why); }
@@ -142,7 +142,7 @@ class Parser {
       if (unit == nullptr) {
         at_ = begin;
         return refuse("duration.unit",
-                      fmt::format("\"{}\" is no unit; write ms, s, m, h or d", shown(name)));
+                      fmt::format("\"{}\" is no unit; write ms, s, m, h or d", excerpt(name)));
       }
       if (!add(amount, *unit)) return false;
       skip_space();

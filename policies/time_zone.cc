@@ -6,7 +6,7 @@
 #include <date/tz.h>
 #include <fmt/format.h>
 
-#include "policies/shown.h"
+#include "policies/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -52,7 +52,7 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
   const auto found = std::find_if(zones.zones.begin(), zones.zones.end(),
                                   [&](const date::time_zone& zone) { return zone.name() == name; });
   if (found == zones.zones.end() || name == kOfTheMachine) {
-    return fail("zone.unknown", fmt::format("there is no time zone \"{}\"", shown(name)));
+    return fail("zone.unknown", fmt::format("there is no time zone \"{}\"", excerpt(name)));
   }
   try {
     found->get_info(date::sys_seconds());  // reads its file

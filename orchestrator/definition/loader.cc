@@ -215,7 +215,9 @@ class Loader {
       return start;
     }
     start.kind = *kind;
-    if (start.kind == Kind::kEvent) {
+    if (start.kind == Kind::kScheduled) {
+      start.cron = read_cron(fields);
+    } else if (start.kind == Kind::kEvent) {
       start.events.push_back(state.required_start_event("event"));
     } else if (start.kind != Kind::kDefault) {
       state.required_list("events", [&](StateFields& entry) {
@@ -232,17 +234,26 @@ class Loader {
   static std::optional<Start::Kind> read_start_kind(Fields& fields) {
     using Kind = Start::Kind;
     if (!fields.require("type")) return std::nullopt;
-    if (const Node* type = fields.node("type"); type != nullptr && type->text == "scheduled") {
-      fields.report("type", "definition.unsupported",
-                    "this version does not carry out scheduled starts");
-      return std::nullopt;
-    }
     return fields.one_of<Kind>("type", {{"default", Kind::kDefault},
+                                        {"scheduled", Kind::kScheduled},
                                         {"event", Kind::kEvent},
                                         {"eventsXor", Kind::kEventsXor},
                                         {"eventXor", Kind::kEventsXor},
                                         {"eventsAnd", Kind::kEventsAnd},
                                         {"eventAnd", Kind::kEventsAnd}});
+  }
+
+  static std::optional<Cron> read_cron(Fields& fields) {
+    const std::optional<std::string> text = fields.string("cron");
+    if (!text) return std::nullopt;
+    Result<Cron> cron = Cron::parse(*text);
+    if (cron) return std::move(*cron);
+    Error& error = cron.error();
+    if (error.code == "zone.unknown") {
+      error.message += did_you_mean(Cron::zone_in(*text), TimeZone::names());
+    }
+    fields.report("cron", std::move(error.code), std::move(error.message));
+    return std::nullopt;
   }
 
   void read_correlate(Fields& fields, Start& start) {

@@ -177,6 +177,10 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner
   return groups_.expire(owner.number);
 }
 
+Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner) {
+  return schedules_.tick(now, owner.workflow, deadline);
+}
+
 // Results.
 
 Status Batch::apply(TimePoint now, const EvaluatedInput& input) {

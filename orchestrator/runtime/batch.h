@@ -14,6 +14,7 @@
 #include "orchestrator/runtime/fan_outs.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/runtime/schedules.h"
 
 namespace millrace {
 
@@ -71,6 +72,7 @@ class Batch {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
+  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
 
   /// Whether the event concerned that start.
   Result<bool> offer_start(TimePoint now, const EventInput& input, const StartTarget& target);
@@ -86,7 +88,8 @@ class Batch {
   FanOuts fan_outs_{draft_, instances_};
   Errands errands_{draft_, instances_};
   Groups groups_{draft_, instances_};
-  Commands commands_{draft_, instances_, groups_};
+  Schedules schedules_{draft_, instances_};
+  Commands commands_{draft_, instances_, groups_, schedules_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   uint32_t batches_without_effect_ = 0;

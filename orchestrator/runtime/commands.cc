@@ -55,6 +55,8 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
         !same_groups(before->start, command.workflow->start)) {
       TRY(groups_.close_all(*entry, command.space));
     }
+    schedules_.set(now, entry->number, before ? before->start.cron : std::nullopt,
+                   command.workflow->start.cron);
   }
   return Json{{"id", entry->id}, {"revision", entry->latest}, {"changed", added}};
 }
@@ -70,10 +72,17 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& co
   const size_t cancelled = TRY(cancel_some(now, entry.space, entry.number));
   rest.cancelled += cancelled;
   if (cancelled == kCancelledAtOnce) return rest;
-  draft_.waiting.set_start(command.space, entry.number, {});
-  TRY(groups_.close_all(entry, command.space));
-  draft_.catalog.remove_workflow(draft_.tx, entry.number);
+  TRY(remove_workflow(entry, command.space));
   return Json{{"cancelled", rest.cancelled}};
+}
+
+/// Of which no instance lives any more.
+Status Commands::remove_workflow(const WorkflowEntry& entry, const std::string& space) {
+  draft_.waiting.set_start(space, entry.number, {});
+  TRY(groups_.close_all(entry, space));
+  schedules_.remove(entry.number);
+  draft_.catalog.remove_workflow(draft_.tx, entry.number);
+  return {};
 }
 
 Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
@@ -98,6 +107,19 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
     write_idempotency(draft_.tx, entry->number, key, {.instance = id, .input = input});
   }
   return Json{{"id", to_string(id)}, {"created", true}};
+}
+
+Result<Json> Commands::run(TimePoint now, const TriggerSchedule& command) {
+  const WorkflowEntry* const entry = TRY(workflow_of(command.space, command.workflow));
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
+  if (workflow->start.kind != Start::Kind::kScheduled) {
+    return fail("schedule.not_found",
+                fmt::format("workflow \"{}\" has no schedule", command.workflow));
+  }
+  const InstanceId id = TRY(
+      instances_.start(now, *entry, *workflow,
+                       {.data = Json::object(), .how = {{"by", "schedule"}, {"triggered", true}}}));
+  return Json{{"id", to_string(id)}};
 }
 
 Result<Instance> Commands::instance_of(std::string_view space, const InstanceId& id) const {
@@ -161,11 +183,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
     if (entry.space == space) entries.push_back(entry);
   }
-  for (const WorkflowEntry& entry : entries) {
-    draft_.waiting.set_start(command.name, entry.number, {});
-    TRY(groups_.close_all(entry, command.name));
-    draft_.catalog.remove_workflow(draft_.tx, entry.number);
-  }
+  for (const WorkflowEntry& entry : entries) TRY(remove_workflow(entry, command.name));
   TRY(forget_delayed(space));
   draft_.catalog.remove_namespace(draft_.tx, command.name);
   return Json{{"cancelled", rest.cancelled}};

@@ -8,13 +8,14 @@
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/runtime/schedules.h"
 
 namespace millrace {
 
 class Commands {
  public:
-  Commands(Draft& draft, Instances& instances, Groups& groups)
-      : draft_(draft), instances_(instances), groups_(groups) {}
+  Commands(Draft& draft, Instances& instances, Groups& groups, Schedules& schedules)
+      : draft_(draft), instances_(instances), groups_(groups), schedules_(schedules) {}
 
   /// What the asker is to be told, or what is left of the command for the next batch.
   using Progress = std::variant<Json, Command>;
@@ -27,6 +28,7 @@ class Commands {
   Result<Json> run(TimePoint now, const ApplyWorkflow& command);
   Result<Progress> run(TimePoint now, const DeleteWorkflow& command);
   Result<Json> run(TimePoint now, const StartInstance& command);
+  Result<Json> run(TimePoint now, const TriggerSchedule& command);
   Result<Json> run(TimePoint now, const CancelInstance& command);
   Result<Json> run(TimePoint now, const DeleteInstance& command);
   Result<Json> run(TimePoint now, const CreateNamespace& command);
@@ -35,6 +37,7 @@ class Commands {
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
+  Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
   Status refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
                        const Error& refusal) const;
   Result<size_t> cancel_some(TimePoint now, NamespaceNumber space,
@@ -44,6 +47,7 @@ class Commands {
   Draft& draft_;
   Instances& instances_;
   Groups& groups_;
+  Schedules& schedules_;
 };
 
 }  // namespace millrace

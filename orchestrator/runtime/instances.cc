@@ -20,6 +20,21 @@ std::optional<Errand> as_errand(Effect& effect) {
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, Beginning beginning) {
+  Touched& touched = begin(now, entry, workflow, std::move(beginning));
+  TRY(step(now, touched, Proceed{}));
+  return touched.instance.id;
+}
+
+Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
+                                          const Workflow& workflow, Beginning beginning) {
+  const Instance& instance = begin(now, entry, workflow, std::move(beginning)).instance;
+  draft_.outcome.unfinished.push_back({instance.space, instance.id});
+  TRY(note(instance));
+  return instance.id;
+}
+
+Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                          Beginning beginning) {
   ++draft_.outcome.counts.instances_started;
   const InstanceId id = beginning.id ? *beginning.id : draft_.make_id(now);
   Touched& touched = touched_[id];
@@ -35,8 +50,7 @@ Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
   beginning.how["revision"] = entry.latest;
   touched.history.push_back(
       {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(beginning.how)});
-  TRY(step(now, touched, Proceed{}));
-  return id;
+  return touched;
 }
 
 Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
@@ -101,10 +115,16 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
     draft_.outcome.ended.emplace_back(instance.space, instance.id);
     ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
+  TRY(note(instance));
+  return true;
+}
+
+/// Brings the caches in step with it.
+Status Instances::note(const Instance& instance) {
   draft_.waiting.update(draft_.catalog.name_of(instance.space), instance);
   draft_.recent.update(instance,
                        TRY(draft_.catalog.awaited(draft_.tx, instance.revision, instance.state)));
-  return true;
+  return {};
 }
 
 Status Instances::take(const InstanceId& instance, const Publish& asked) {

@@ -44,6 +44,11 @@ class Instances {
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                            Beginning beginning);
 
+  /// The same, but it takes its first step in a batch of its own: for what would come again if the
+  /// process died of that step.
+  Result<InstanceId> start_later(TimePoint now, const WorkflowEntry& entry,
+                                 const Workflow& workflow, Beginning beginning);
+
   /// The living instance, from this batch or the store; null if there is none.
   Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
 
@@ -65,6 +70,9 @@ class Instances {
   void clear() { touched_.clear(); }
 
  private:
+  Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                 Beginning beginning);
+  Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
   Status take(const InstanceId& instance, const Publish& asked);
   Status set_aside(const Publish& asked);

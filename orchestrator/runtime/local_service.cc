@@ -125,6 +125,14 @@ Result<Json> LocalService::listeners(std::string_view space, size_t limit,
       [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
 }
 
+Result<Json> LocalService::schedules(std::string_view space) {
+  return read([&](const View& view) { return parts_.queries.schedules(view, space); });
+}
+
+Result<Json> LocalService::schedule(std::string_view space, std::string_view workflow) {
+  return read([&](const View& view) { return parts_.queries.schedule(view, space, workflow); });
+}
+
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
                                         std::string_view cursor) {
   TRY(check_namespace(space));

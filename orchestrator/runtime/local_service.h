@@ -42,6 +42,8 @@ class LocalService final : public Service {
 
   Result<Json> namespaces() override;
   Result<Json> workflows(std::string_view space) override;
+  Result<Json> schedules(std::string_view space) override;
+  Result<Json> schedule(std::string_view space, std::string_view workflow) override;
   Result<Json> workflow(std::string_view space, std::string_view id) override;
   Result<Json> revisions(std::string_view space, std::string_view id) override;
   Result<Json> instances(std::string_view space, const InstanceFilter& filter) override;

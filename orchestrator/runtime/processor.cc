@@ -31,6 +31,11 @@ bool may_be_overtaken(const TimerInput& timer) {
   return owner != nullptr && owner->kind != TimerKind::kDelay && owner->kind != TimerKind::kRetry;
 }
 
+/// Whether it starts something new.
+bool is_tick(const TimerInput& timer) {
+  return std::holds_alternative<TimerInput::OfSchedule>(timer.owner);
+}
+
 }  // namespace
 
 Processor::Processor(ProcessorParts parts, ProcessorOptions options)
@@ -96,6 +101,7 @@ Status Processor::load_caches() {
   waiting_.clear();
   unfinished_.clear();
   held_.clear();
+  ticks_.clear();
   TRY(catalog_.load(tx_));
   TRY(dedupe_.load(tx_));
   TRY(recent_.load(tx_));
@@ -103,6 +109,10 @@ Status Processor::load_caches() {
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
     waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events);
+    if (!workflow->start.cron) continue;
+    const auto row = TRY(read_schedule(tx_, number));
+    if (!row) return fail("store.corrupt", "a schedule has no row");
+    waiting_.arm_schedule(number, workflow->start.cron->next(row->from));
   }
   std::vector<Instance> on_their_way;
   TRY(each_living(tx_, [&](const Instance& head) {
@@ -179,7 +189,7 @@ std::optional<Duration> Processor::next_wake() const {
     return next;
   }
   if (!unfinished_.empty() || !left_.empty() || (sends_ && outbox_.has_due()) ||
-      (batch_.is_unfinished() && !pressure_.is_on())) {
+      (!pressure_.is_on() && (batch_.is_unfinished() || !ticks_.empty()))) {
     sooner(Duration(0));
   }
   if (const auto deadline = waiting_.next_deadline()) {
@@ -367,7 +377,8 @@ bool Processor::is_behind() const {
   return !caught_up_ || !left_.deliveries.empty() || intake_.has_deliveries();
 }
 
-/// Fires what is due at `time`; with `hold`, what an event may overtake is held back.
+/// Fires what is due at `time`; with `hold`, what an event may overtake is held back. Ticks of
+/// schedules wait as long as new work has to: then they come as one (Schedules).
 Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
   due_.clear();
   waiting_.advance(time, due_);
@@ -377,9 +388,12 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
     due_.insert(due_.begin(), held_.begin(), end);
     held_.erase(held_.begin(), end);
   }
+  if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
     if (hold && may_be_overtaken(timer)) {
       held_.push_back(std::move(timer));
+    } else if (pressure_.is_on() && is_tick(timer)) {
+      ticks_.push_back(std::move(timer));
     } else {
       if (const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
         in_hand_.take_instance({owner->space, owner->instance});

@@ -127,13 +127,14 @@ class Processor final : public DeliverySink {
   Outbox outbox_;
   Pressure pressure_;
   Batch batch_;
-  TimePoint time_;                ///< of the last batch; never goes back
-  size_t evaluating_ = 0;         ///< evaluations under way
-  uint64_t careful_ = 0;          ///< so many inputs are yet to be applied one by one
-  bool sends_ = false;            ///< the stream is open: what it may have lost of ours is known
-  uint64_t poison_ = 0;           ///< sequence of an event that the process has died of; 0: none
-  bool caught_up_ = false;        ///< nothing in the stream may still come before now
-  std::vector<TimerInput> held_;  ///< due timers that an event still in the stream may overtake
+  TimePoint time_;                 ///< of the last batch; never goes back
+  size_t evaluating_ = 0;          ///< evaluations under way
+  uint64_t careful_ = 0;           ///< so many inputs are yet to be applied one by one
+  bool sends_ = false;             ///< the stream is open: what it may have lost of ours is known
+  uint64_t poison_ = 0;            ///< sequence of an event that the process has died of; 0: none
+  bool caught_up_ = false;         ///< nothing in the stream may still come before now
+  std::vector<TimerInput> held_;   ///< due timers that an event still in the stream may overtake
+  std::vector<TimerInput> ticks_;  ///< of schedules: that wait while new work has to
   std::vector<TimerInput> due_;
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with

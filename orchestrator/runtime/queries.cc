@@ -56,9 +56,14 @@ std::string_view to_string(Start::Kind kind) {
       return "eventsXor";
     case Start::Kind::kEventsAnd:
       return "eventsAnd";
+    case Start::Kind::kScheduled:
+      return "scheduled";
   }
   return "unknown";
 }
+
+/// How many ticks are told of one schedule.
+constexpr size_t kUpcoming = 5;
 
 Error no_instance(std::string_view space, const InstanceId& id) {
   return {"instance.not_found",
@@ -265,6 +270,46 @@ Result<Json> Queries::history(const View& view, std::string_view space, const In
     items.push_back(std::move(json));
   }
   return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::schedule(const View& view, std::string_view id, const WorkflowRecord& record,
+                               size_t upcoming) {
+  const auto workflow = TRY(definition(view, {record.number, record.latest}));
+  const Start& start = workflow->start;
+  if (start.kind != Start::Kind::kScheduled) return Json();
+  Json json{{"workflow", id}};
+  if (!start.cron) return json;
+  json["cron"] = start.cron->text();
+  json["zone"] = start.cron->zone();
+  const auto row = TRY(read_schedule(view, record.number));
+  if (!row) return fail("store.corrupt", "a schedule has no row");
+  if (row->last) json["lastTick"] = format_rfc3339(*row->last);
+  TimePoint tick = start.cron->next(row->from);
+  json["nextTick"] = format_rfc3339(tick);
+  for (; upcoming > 0; --upcoming, tick = start.cron->next(tick)) {
+    json["upcoming"].push_back(format_rfc3339(tick));
+  }
+  return json;
+}
+
+Result<Json> Queries::schedules(const View& view, std::string_view space) {
+  const Names known = TRY(names(view, space));
+  Json items = Json::array();
+  for (const auto& [id, record] : known.records) {
+    Json item = TRY(schedule(view, id, record, 0));
+    if (!item.is_null()) items.push_back(std::move(item));
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::schedule(const View& view, std::string_view space,
+                               std::string_view workflow) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, workflow)).first;
+  Json json = TRY(schedule(view, workflow, record, kUpcoming));
+  if (json.is_null()) {
+    return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", workflow));
+  }
+  return json;
 }
 
 Result<Json> Queries::listeners(const View& view, std::string_view space, size_t limit,

@@ -30,6 +30,8 @@ class Queries {
   Result<Json> instances(const View& view, std::string_view space, const InstanceFilter& filter);
   Result<Json> instance(const View& view, std::string_view space, const InstanceId& id);
   Result<Json> history(const View& view, std::string_view space, const InstanceId& id);
+  Result<Json> schedules(const View& view, std::string_view space);
+  Result<Json> schedule(const View& view, std::string_view space, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view space, size_t limit,
                          std::string_view cursor);
 
@@ -44,6 +46,9 @@ class Queries {
   Result<std::pair<WorkflowRecord, Names>> find_workflow(const View& view, std::string_view space,
                                                          std::string_view id);
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
+  /// null if it is started in another way.
+  Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
+                        size_t upcoming);
   Result<Json> head(const View& view, const Names& names, const Instance& instance);
 
   Catalog::Loader loader_;

@@ -46,8 +46,9 @@ class Service {
   /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
   /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
-  /// yet), `stopping`, and `store.*`.
+  /// yet), `schedule.not_found`, `stopping`, and `store.*`.
   /// Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance {"id","created"},
+  /// TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
   /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}.
   virtual void command(Command command, Done done) = 0;
@@ -75,6 +76,11 @@ class Service {
   virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
   virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"workflow","cron","zone","nextTick","lastTick"?}]}; a workflow that has no cron has
+  /// neither zone nor nextTick.
+  virtual Result<Json> schedules(std::string_view space) = 0;
+  /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
+  virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;

@@ -23,6 +23,7 @@ uint64_t target(uint32_t owner, size_t entry) {
 // The kinds of timers in the wheel; those of instances are 16 and the TimerKind.
 constexpr uint8_t kDelayedTimer = 1;
 constexpr uint8_t kGroupedTimer = 2;
+constexpr uint8_t kScheduleTimer = 3;
 constexpr uint8_t kInstanceTimer = 16;
 
 TimerKey numbered(uint8_t kind, uint64_t number) {
@@ -37,14 +38,17 @@ uint64_t number_of(const TimerKey& key) {
   return number;
 }
 
-/// Numbers of either kind in one map.
-uint64_t map_key(const TimerKey& key) {
-  return number_of(key) << 1 | (key.kind == kGroupedTimer ? 1 : 0);
+TimerKey schedule(WorkflowNumber workflow) {
+  return numbered(kScheduleTimer, static_cast<uint64_t>(workflow));
 }
+
+/// Numbers of all three kinds in one map.
+uint64_t map_key(const TimerKey& key) { return number_of(key) << 2 | key.kind; }
 
 decltype(TimerInput::owner) owner_of(const TimerKey& key) {
   if (key.kind == kDelayedTimer) return TimerInput::OfDelayedEvent{number_of(key)};
   if (key.kind == kGroupedTimer) return TimerInput::OfGroupedEvent{number_of(key)};
+  if (key.kind == kScheduleTimer) return TimerInput::OfSchedule{WorkflowNumber(number_of(key))};
   return TimerInput::OfInstance{.space = NamespaceNumber(key.space),
                                 .instance = {key.id},
                                 .kind = TimerKind(key.kind - kInstanceTimer)};
@@ -138,8 +142,13 @@ void Waiting::arm_delayed(uint64_t number, TimePoint at) {
 void Waiting::arm_grouped(uint64_t number, TimePoint expires) {
   arm_numbered(numbered(kGroupedTimer, number), expires);
 }
+void Waiting::arm_schedule(WorkflowNumber workflow, TimePoint tick) {
+  arm_numbered(schedule(workflow), tick);
+}
 void Waiting::disarm_delayed(uint64_t number) { disarm_numbered(numbered(kDelayedTimer, number)); }
 void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(numbered(kGroupedTimer, number)); }
+
+void Waiting::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
 Targets Waiting::match(std::string_view space_name, const Event& event) {
   index_->match(space_name, event, matched_);

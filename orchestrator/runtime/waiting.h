@@ -54,9 +54,12 @@ class Waiting {
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
-  /// For events that are gone before their time; nothing happens if none is armed.
+  /// In place of the one that is armed.
+  void arm_schedule(WorkflowNumber workflow, TimePoint tick);
+  /// For what is gone before its time; nothing happens if none is armed.
   void disarm_delayed(uint64_t number);
   void disarm_grouped(uint64_t number);
+  void disarm_schedule(WorkflowNumber workflow);
 
   Targets match(std::string_view space_name, const Event& event);
 

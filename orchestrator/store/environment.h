@@ -47,6 +47,7 @@ enum class Table : uint8_t {
   kIdempotency = 'q',
   kVariables = 'v',
   kSecrets = 's',
+  kSchedules = 'c',
   kDeadLetters = 'x',
 };
 
@@ -56,26 +57,17 @@ struct TableName {
 };
 
 /// Every table, once. A new one is added here and above, nowhere else.
-inline constexpr std::array<TableName, 19> kTables{{
-    {Table::kMeta, "meta"},
-    {Table::kNamespaces, "namespaces"},
-    {Table::kWorkflows, "workflows"},
-    {Table::kDefinitions, "definitions"},
-    {Table::kLive, "live"},
-    {Table::kEnded, "ended"},
-    {Table::kHistory, "history"},
-    {Table::kGroups, "groups"},
-    {Table::kDelayed, "delayed"},
-    {Table::kOutbox, "outbox"},
-    {Table::kSent, "sent"},
-    {Table::kDedupe, "dedupe"},
-    {Table::kRecent, "recent"},
-    {Table::kInbox, "inbox"},
-    {Table::kFanout, "fanout"},
-    {Table::kIdempotency, "idempotency"},
-    {Table::kVariables, "variables"},
-    {Table::kSecrets, "secrets"},
-    {Table::kDeadLetters, "dead_letters"},
+inline constexpr std::array<TableName, 20> kTables{{
+    {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
+    {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
+    {Table::kLive, "live"},           {Table::kEnded, "ended"},
+    {Table::kHistory, "history"},     {Table::kGroups, "groups"},
+    {Table::kDelayed, "delayed"},     {Table::kOutbox, "outbox"},
+    {Table::kSent, "sent"},           {Table::kDedupe, "dedupe"},
+    {Table::kRecent, "recent"},       {Table::kInbox, "inbox"},
+    {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
+    {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
+    {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
 }};
 
 struct EnvironmentOptions {

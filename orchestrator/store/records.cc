@@ -483,6 +483,21 @@ Result<DelayedRecord> decode_delayed(std::string_view bytes) {
   return close(reader, std::move(record), "delayed event");
 }
 
+std::string encode(const ScheduleRecord& record) {
+  Writer writer = begin();
+  put_time(writer, record.from);
+  put_optional(writer, record.last, put_time);
+  return writer.take();
+}
+
+Result<ScheduleRecord> decode_schedule(std::string_view bytes) {
+  Reader reader = open(bytes);
+  ScheduleRecord record;
+  record.from = get_time(reader);
+  record.last = get_optional(reader, get_time);
+  return close(reader, record, "schedule");
+}
+
 std::string encode_counts(const std::vector<uint32_t>& waiting) {
   Writer writer = begin();
   writer.varint(waiting.size());

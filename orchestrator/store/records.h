@@ -108,6 +108,14 @@ struct DelayedRecord {
 std::string encode(const DelayedRecord& record);
 Result<DelayedRecord> decode_delayed(std::string_view bytes);
 
+/// Where the schedule of a workflow stands.
+struct ScheduleRecord {
+  TimePoint from;                 ///< its next tick is the first behind this moment
+  std::optional<TimePoint> last;  ///< the last tick that came
+};
+std::string encode(const ScheduleRecord& record);
+Result<ScheduleRecord> decode_schedule(std::string_view bytes);
+
 /// How many events wait in each entry of an eventsAnd group.
 std::string encode_counts(const std::vector<uint32_t>& waiting);
 Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);

@@ -504,6 +504,18 @@ Status each_delayed(const View& view,
               });
 }
 
+void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record) {
+  tx.put(Table::kSchedules, workflow_prefix(workflow), encode(record));
+}
+
+void erase_schedule(Transaction& tx, WorkflowNumber workflow) {
+  tx.erase(Table::kSchedules, workflow_prefix(workflow));
+}
+
+Result<std::optional<ScheduleRecord>> read_schedule(const View& view, WorkflowNumber workflow) {
+  return read(view, Table::kSchedules, workflow_prefix(workflow), decode_schedule);
+}
+
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group) {
   return read(view, Table::kGroups, counts_key(workflow, group), decode_counts);

@@ -141,6 +141,12 @@ Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t num
 Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see);
 
+// Schedules: a row for each workflow that has one.
+
+void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record);
+void erase_schedule(Transaction& tx, WorkflowNumber workflow);
+Result<std::optional<ScheduleRecord>> read_schedule(const View& view, WorkflowNumber workflow);
+
 // Groups of eventsAnd starts: a row of counts for each group, a row for each waiting event, and
 // one that finds it by its number.
 

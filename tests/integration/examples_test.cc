@@ -171,5 +171,14 @@ TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {
                 trace_of(millrace_, {ready.at("id"), pickup.at("id")}));
 }
 
+TEST_F(Examples, MorningDigestIsStartedByTheClockOrByHand) {
+  apply("morning-digest", "morning-digest.yaml");
+  const ProcessEnd end = paste("morning-digest", 0);
+  EXPECT_THAT(end.output, HasSubstr("CRON_TZ=Europe/Vienna 0 7 * * mon-fri"));
+  const Json ended = millrace_.only_instance_once("morning-digest", "complete");
+  EXPECT_EQ(ended["output"], (Json{{"orders", 12}}));
+  expect_golden(file_of("morning-digest", "trace.golden"), trace_of(millrace_, {ended.at("id")}));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -43,7 +43,8 @@ Json described(const Start& start) {
           {"state", start.state},
           {"events", events},
           {"correlate", start.correlate},
-          {"lifespan", described(start.lifespan)}};
+          {"lifespan", described(start.lifespan)},
+          {"cron", start.cron ? Json(start.cron->text()) : Json()}};
 }
 
 Json described(const Outcome& outcome) {

@@ -164,6 +164,8 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
     }
   }
   EXPECT_EQ(codes, (std::set<std::string>{
+                       "cron.never",
+                       "cron.range",
                        "definition.alias",
                        "definition.alias_bomb",
                        "definition.alias_cycle",
@@ -204,6 +206,7 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "jq.unbalanced",
                        "jq.unterminated",
                        "pattern.malformed",
+                       "zone.unknown",
                    }));
 }
 

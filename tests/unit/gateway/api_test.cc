@@ -359,6 +359,30 @@ TEST_F(Api, HandsOnWhichInstancesAreWanted) {
   EXPECT_EQ(filter.since, from_millis(1630497600000));
 }
 
+TEST_F(Api, TellsOfSchedulesAndTriggersThem) {
+  const std::string item = R"("workflow":"report","cron":"CRON_TZ=Europe/Vienna 0 7 * * *",
+                              "zone":"Europe/Vienna","nextTick":"2021-09-01T05:00:00.000Z")";
+  const std::string schedules = "/v1/ns/default/schedules";
+  const Row rows[] = {
+      {"GET", schedules, {}, "", 200, "{\"items\":[{" + item + "}]}"},
+      {"GET",
+       schedules + "/report",
+       {},
+       "",
+       200,
+       "{" + item + R"(,"upcoming":["2021-09-01T05:00:00.000Z","2021-09-02T05:00:00.000Z"]})"},
+      {"GET", schedules + "/order", {}, "", 404, "schedule.not_found"},
+      {"GET", "/v1/ns/nowhere/schedules", {}, "", 404, "namespace.not_found"},
+      {"POST", schedules + "/order/trigger", {}, "", 404, "schedule.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  const HttpReply triggered = call("POST", schedules + "/report/trigger");
+  EXPECT_EQ(triggered.status, 201);
+  EXPECT_EQ(triggered.json(), (Json{{"id", FakeService::kInstance}}));
+  EXPECT_EQ(triggered.header("Location"),
+            std::string("/v1/ns/default/instances/") + FakeService::kInstance);
+}
+
 TEST_F(Api, TellsOfTheServerItself) {
   const Row rows[] = {
       {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},

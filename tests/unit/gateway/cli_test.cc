@@ -362,6 +362,14 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
+      {{"schedule", "list"},
+       "WORKFLOW  CRON                             ZONE           NEXT                      "
+       "LAST\n"
+       "report    CRON_TZ=Europe/Vienna 0 7 * * *  Europe/Vienna  2021-09-01T05:00:00.000Z  -\n"},
+      {{"schedule", "next", "report"},
+       "TICK\n2021-09-01T05:00:00.000Z\n2021-09-02T05:00:00.000Z\n"},
+      {{"schedule", "trigger", "report"}, "id  " + std::string(kId) + "\n"},
+      {{"schedule", "trigger", "report", "-o", "name"}, std::string(kId) + "\n"},
       {{"dlq", "list"},
        "ID  AGE  REASON      SUBJECT                    SIZE  DETAIL\n"
        "12  5m   event.time  millrace.events.default.x  3     no time\n"},
@@ -542,6 +550,9 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"instance", "cancel"},
       {"instance", "delete"},
       {"event", "send"},
+      {"schedule", "list"},
+      {"schedule", "next"},
+      {"schedule", "trigger"},
       {"listener", "list"},
       {"dlq", "list"},
       {"namespace", "list"},

@@ -220,6 +220,23 @@ class FakeService : public Service {
                 {"next", nullptr},
                 {"limit", limit}};
   }
+  /// `report` has one.
+  Result<Json> schedules(std::string_view space) override {
+    if (const Status known = check(space); !known) return tl::unexpected(known.error());
+    return Json{{"items",
+                 {{{"workflow", "report"},
+                   {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
+                   {"zone", "Europe/Vienna"},
+                   {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
+  }
+  Result<Json> schedule(std::string_view space, std::string_view workflow) override {
+    if (workflow != "report") return no_schedule(workflow);
+    Result<Json> all = schedules(space);
+    if (!all) return all;
+    Json one = all->at("items")[0];
+    one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
+    return one;
+  }
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override {
     if (cursor == "throw") throw std::runtime_error("a library's exception");
     return Json{{"items",
@@ -245,6 +262,14 @@ class FakeService : public Service {
     return fail("workflow.not_found", "there is no workflow " + std::string(id));
   }
 
+  static Result<Json> no_schedule(std::string_view id) {
+    return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", id));
+  }
+
+  Result<Json> take(TriggerSchedule& trigger) {
+    if (trigger.workflow != "report") return no_schedule(trigger.workflow);
+    return Json{{"id", kInstance}};
+  }
   Result<Json> take(CancelInstance& cancel) {
     if (const Result<Json> known = instance(cancel.space, cancel.instance); !known) return known;
     return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};

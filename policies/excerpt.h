@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-inline std::string shown(std::string_view text) {
+inline std::string excerpt(std::string_view text) {
   constexpr size_t kMost = 48;
   std::string out;
   for (const char c : text.substr(0, kMost)) out.push_back(c >= ' ' && c <= '~' ? c : '?');
