@@ -88,6 +88,7 @@ struct Workflow {
   std::string name;
   std::string description;
   std::string version;
+  bool singular = false;  ///< one instance at a time: while it lives, no other starts
   Start start;
   WorkflowTimeouts timeouts;
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id

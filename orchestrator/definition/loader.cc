@@ -34,6 +34,7 @@ class Loader {
     workflow.name = fields.string("name").value_or("");
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
+    workflow.singular = fields.boolean("singular").value_or(false);
     fields.object("timeouts", [&](Fields& timeouts) {
       workflow.timeouts.interrupt = timeouts.duration("interrupt");
       workflow.timeouts.kill = timeouts.duration("kill");

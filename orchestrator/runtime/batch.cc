@@ -138,6 +138,7 @@ Result<bool> Batch::offer_start(TimePoint now, const EventInput& input, const St
   if (start_of.kind == Start::Kind::kEventsAnd) {
     return groups_.offer(now, input, *entry, *workflow, target.entries);
   }
+  if (instances_.skips(*entry, *workflow)) return true;
   const size_t which = target.entries.front();
   TRY(instances_.start(now, *entry, *workflow,
                        begun_by({start_of.events[which]}, {input.event}, input.event)));

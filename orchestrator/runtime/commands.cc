@@ -100,6 +100,7 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
     }
   }
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
+  TRY(instances_.refuse_singular(*entry, *workflow));
   const InstanceId id = TRY(
       instances_.start(now, *entry, *workflow,
                        {.data = command.input, .how = {{"by", "call"}}, .idempotency_key = key}));
@@ -116,6 +117,7 @@ Result<Json> Commands::run(TimePoint now, const TriggerSchedule& command) {
     return fail("schedule.not_found",
                 fmt::format("workflow \"{}\" has no schedule", command.workflow));
   }
+  TRY(instances_.refuse_singular(*entry, *workflow));
   const InstanceId id = TRY(
       instances_.start(now, *entry, *workflow,
                        {.data = Json::object(), .how = {{"by", "schedule"}, {"triggered", true}}}));

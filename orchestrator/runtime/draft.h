@@ -19,6 +19,7 @@
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/living.h"
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/in_hand.h"
@@ -36,6 +37,7 @@ struct BatchCounts {
   uint64_t events_duplicate = 0;
   uint64_t events_unreadable = 0;
   uint64_t instances_started = 0;
+  uint64_t starts_skipped = 0;  ///< of singular workflows, by events and ticks
   uint64_t instances_woken = 0;
   uint64_t timers_fired = 0;
   uint64_t published = 0;
@@ -59,6 +61,7 @@ struct BatchParts {
   Transaction& tx;
   Catalog& catalog;
   Waiting& waiting;
+  Living& living;
   Dedupe& dedupe;
   Recent& recent;
   InHand& in_hand;

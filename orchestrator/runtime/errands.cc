@@ -79,6 +79,9 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
         {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
                                                   errand.workflow, workflow.error().message)});
   }
+  if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
+    return refuse(now, errand, {single.error().code, single.error().message});
+  }
   TRY(instances_.start(now, *entry, **workflow,
                        {.data = errand.input.value(),
                         .how = {{"by", "subflow"}, {"parent", to_string(errand.by)}},

@@ -71,7 +71,8 @@ Result<bool> Groups::offer(TimePoint now, const EventInput& input, const Workflo
   return true;
 }
 
-/// Every queue of the group has an event: the heads start one instance.
+/// Every queue of the group has an event: the heads start one instance. They are used up by a start
+/// that may not be as well.
 Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t> waiting) {
@@ -88,6 +89,7 @@ Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry
     --waiting[i];
   }
   write_counts(draft_.tx, entry.number, group, waiting);
+  if (instances_.skips(entry, workflow)) return {};
   TRY(instances_.start(now, entry, workflow, begun_by(workflow.start.events, events, input.event)));
   return {};
 }

@@ -18,6 +18,19 @@ std::optional<Errand> as_errand(Effect& effect) {
 
 }  // namespace
 
+Status Instances::refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const {
+  if (!workflow.singular || !draft_.living.any(entry.number)) return {};
+  return fail(
+      "direktiv.mutex",
+      fmt::format("workflow \"{}\" is singular, and an instance of it has not ended", entry.id));
+}
+
+bool Instances::skips(const WorkflowEntry& entry, const Workflow& workflow) {
+  if (refuse_singular(entry, workflow)) return false;
+  ++draft_.outcome.counts.starts_skipped;
+  return true;
+}
+
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, Beginning beginning) {
   Touched& touched = begin(now, entry, workflow, std::move(beginning));
@@ -37,6 +50,7 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
                           Beginning beginning) {
   ++draft_.outcome.counts.instances_started;
   const InstanceId id = beginning.id ? *beginning.id : draft_.make_id(now);
+  draft_.living.began(entry.number);
   Touched& touched = touched_[id];
   touched.is_new = true;
   touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
@@ -113,6 +127,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   if (result.unfinished) draft_.outcome.unfinished.push_back({instance.space, instance.id});
   if (has_ended(instance.status)) {
     draft_.outcome.ended.emplace_back(instance.space, instance.id);
+    draft_.living.ended(instance.revision.workflow);
     ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));

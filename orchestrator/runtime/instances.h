@@ -40,6 +40,12 @@ class Instances {
  public:
   explicit Instances(Draft& draft) : draft_(draft) {}
 
+  /// Whether another instance may start now: `direktiv.mutex` if the workflow is singular and one
+  /// of it has not ended. To be asked before a start of any kind.
+  Status refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const;
+  /// The same for a start that nobody waits for the answer of: one that may not be is counted.
+  bool skips(const WorkflowEntry& entry, const Workflow& workflow);
+
   /// Starts one and lets it run as far as it goes.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                            Beginning beginning);

@@ -29,6 +29,9 @@ struct Metrics::Series {
   prometheus::Counter& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are no valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
+  prometheus::Counter& skipped =
+      counter("millrace_starts_skipped_total",
+              "Starts by events and ticks that found an instance of their singular workflow.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "Times an event came to a waiting instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
@@ -102,6 +105,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->duplicate, counts.events_duplicate);
   add(series_->unreadable, counts.events_unreadable);
   add(series_->started, counts.instances_started);
+  add(series_->skipped, counts.starts_skipped);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);

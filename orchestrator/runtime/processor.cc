@@ -52,6 +52,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       batch_({.tx = tx_,
               .catalog = catalog_,
               .waiting = waiting_,
+              .living = living_,
               .dedupe = dedupe_,
               .recent = recent_,
               .in_hand = in_hand_,
@@ -99,6 +100,7 @@ Status Processor::learn_from_death() {
 
 Status Processor::load_caches() {
   waiting_.clear();
+  living_.clear();
   unfinished_.clear();
   held_.clear();
   ticks_.clear();
@@ -118,6 +120,7 @@ Status Processor::load_caches() {
   TRY(each_living(tx_, [&](const Instance& head) {
     waiting_.update(catalog_.name_of(head.space), head);
     if (is_on_its_way(head)) on_their_way.push_back(head);
+    living_.began(head.revision.workflow);
   }));
   for (const Instance& head : on_their_way) {
     recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));

@@ -18,6 +18,7 @@
 #include "orchestrator/runtime/dedupe.h"
 #include "orchestrator/runtime/end_waiters.h"
 #include "orchestrator/runtime/intake.h"
+#include "orchestrator/runtime/living.h"
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/pressure.h"
@@ -121,6 +122,7 @@ class Processor final : public DeliverySink {
   Transaction tx_;
   Catalog catalog_;
   Waiting waiting_;
+  Living living_;
   Dedupe dedupe_;
   Recent recent_;
   InHand in_hand_;

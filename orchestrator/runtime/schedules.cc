@@ -25,6 +25,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const TimePoint from = cron.caught_up(tick, now);
   write_schedule(draft_.tx, number, {.from = from, .last = tick});
   draft_.waiting.arm_schedule(number, cron.next(from));
+  if (instances_.skips(entry, *workflow)) return {};
   TRY(instances_.start_later(
       now, entry, *workflow,
       {.data = Json::object(), .how = {{"by", "schedule"}, {"tick", format_rfc3339(tick)}}}));

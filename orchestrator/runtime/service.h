@@ -46,11 +46,11 @@ class Service {
   /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
   /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
-  /// yet), `schedule.not_found`, `stopping`, and `store.*`.
-  /// Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance {"id","created"},
-  /// TriggerSchedule {"id"},
-  /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
-  /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}.
+  /// yet), `direktiv.mutex` (an instance of the singular workflow lives), `schedule.not_found`,
+  /// `stopping`, and `store.*`. Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance
+  /// {"id","created"}, TriggerSchedule {"id"}, CancelInstance {"id","cancelled"}, DeleteInstance
+  /// {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n}, CreateNamespace
+  /// {"name","created"}.
   virtual void command(Command command, Done done) = 0;
 
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.

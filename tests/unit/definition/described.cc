@@ -149,6 +149,7 @@ Json described(const Workflow& workflow) {
           {"name", workflow.name},
           {"description", workflow.description},
           {"version", workflow.version},
+          {"singular", workflow.singular},
           {"start", described(workflow.start)},
           {"states", states}};
 }
