@@ -15,6 +15,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/instance.h"
+#include "model/variable.h"
 
 namespace millrace {
 
@@ -23,6 +24,12 @@ struct Publish {
   NamespaceNumber space{};
   Event event;
   std::optional<TimePoint> at;
+};
+
+/// Set a variable, or delete it where there is no value.
+struct SetVariable {
+  VariableName name;
+  std::optional<Variable> value;
 };
 
 /// Set aside what could not be used, as received, and why.
@@ -78,7 +85,7 @@ struct Answer {
   Result<Json> result;
 };
 
-using Effect =
-    std::variant<Publish, DeadLetter, Evaluate, StartChild, CancelChild, ReturnResult, Answer>;
+using Effect = std::variant<Publish, SetVariable, DeadLetter, Evaluate, StartChild, CancelChild,
+                            ReturnResult, Answer>;
 
 }  // namespace millrace

@@ -2,12 +2,9 @@
 // the instance does not wait for it.
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "base/bytes.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
-#include "cloudevents/media_type.h"
 #include "model/hops.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -152,17 +149,6 @@ void load_context(StateFields& fields, EventTemplate& event) {
   });
 }
 
-std::optional<std::string> content_type(Fields& fields) {
-  auto text = fields.string("datacontenttype");
-  if (!text || text->empty()) return std::nullopt;
-  if (!parse_media_type(*text)) {
-    fields.report(
-        "datacontenttype", "definition.content_type",
-        fmt::format("{} is no media type; write one such as text/plain", in_quotes(*text)));
-  }
-  return text;
-}
-
 std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
   EventTemplate event;
   fields.required_object("event", [&](StateFields& definition) {
@@ -171,7 +157,7 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
     event.source = definition.required_text("source");
     check_constant(definition, "source", event.source, &Event::source);
     event.data = definition.command("data");
-    event.content_type = content_type(definition.plain());
+    event.content_type = definition.content_type("datacontenttype");
     load_context(definition, event);
   });
   return std::make_unique<GenerateEvent>(std::move(common), std::move(event),

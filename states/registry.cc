@@ -6,10 +6,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<const StateType*, 11> kTypes = {
-    &kActionState,   &kConsumeEventState, &kDelayState,   &kErrorState,
-    &kEventAndState, &kEventXorState,     &kForeachState, &kGenerateEventState,
-    &kNoopState,     &kParallelState,     &kSwitchState,
+constexpr std::array<const StateType*, 13> kTypes = {
+    &kActionState,   &kConsumeEventState, &kDelayState,   &kErrorState,         &kEventAndState,
+    &kEventXorState, &kForeachState,      &kGenerateEventState, &kGetterState,  &kNoopState,
+    &kParallelState, &kSetterState,       &kSwitchState,
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
+#include "cloudevents/media_type.h"
 #include "matchers/pattern.h"
 
 namespace millrace {
@@ -135,6 +136,17 @@ std::string StateFields::required_nonempty(std::string_view key) {
   const std::optional<std::string> text = fields_.string(key);
   if (text && text->empty()) report_empty(key);
   return text.value_or("");
+}
+
+std::optional<std::string> StateFields::content_type(std::string_view key) {
+  auto text = fields_.string(key);
+  if (!text || text->empty()) return std::nullopt;
+  if (!parse_media_type(*text)) {
+    fields_.report(
+        key, "definition.content_type",
+        fmt::format("{} is no media type; write one such as text/plain", in_quotes(*text)));
+  }
+  return text;
 }
 
 void StateFields::report_empty(std::string_view key) {

@@ -77,6 +77,8 @@ class StateFields {
 
   /// Text without jq that is not empty.
   std::string required_nonempty(std::string_view key);
+  /// A media type.
+  std::optional<std::string> content_type(std::string_view key);
 
   // The way on.
 

@@ -14,8 +14,10 @@ extern const StateType kEventAndState;
 extern const StateType kEventXorState;
 extern const StateType kForeachState;
 extern const StateType kGenerateEventState;
+extern const StateType kGetterState;
 extern const StateType kNoopState;
 extern const StateType kParallelState;
+extern const StateType kSetterState;
 extern const StateType kSwitchState;
 
 }  // namespace millrace

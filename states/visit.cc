@@ -62,10 +62,20 @@ bool is_too_large(const Event& event) {
   return encode_json_event(event).size() > kMaxGeneratedEventBytes;
 }
 
+/// The newest value that is to be set for that name; null if none is.
+const SetVariable* newest(const std::vector<Effect>& effects, const VariableName& name) {
+  for (auto effect = effects.rbegin(); effect != effects.rend(); ++effect) {
+    const auto* const set = std::get_if<SetVariable>(&*effect);
+    if (set != nullptr && set->name == name) return set;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results)
-    : instance_(instance), now_(now), results_(results) {}
+Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
+             const Lookup& lookup, const std::vector<Effect>& earlier)
+    : instance_(instance), now_(now), results_(results), lookup_(lookup), earlier_(earlier) {}
 
 Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   CHECK(!acted_, "a state acts only when it has all its values");
@@ -314,6 +324,23 @@ std::optional<Raise> Visit::start_detached(const Function& function, LazyJson in
                                    .by = instance_.id,
                                    .hops = instance_.hops + 1});
   return std::nullopt;
+}
+
+std::optional<Variable> Visit::variable(VariableScope scope, const std::string& key) const {
+  const VariableName name{owner_of(instance_, scope), key};
+  for (const auto* effects : {&effects_, &earlier_}) {
+    if (const SetVariable* set = newest(*effects, name)) return set->value;
+  }
+  return lookup_.variable(name);
+}
+
+void Visit::set_variable(VariableScope scope, const std::string& key,
+                         std::optional<Variable> value) {
+  acted_ = true;
+  CHECK(!value || value->bytes.size() <= kMaxVariableBytes, "a variable of {} bytes",
+        value->bytes.size());
+  effects_.emplace_back(
+      SetVariable{.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
 }
 
 void Visit::fail_at_end(WorkflowError error) {

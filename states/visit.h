@@ -17,6 +17,7 @@
 #include "model/effect.h"
 #include "model/history.h"
 #include "model/instance.h"
+#include "model/lookup.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -27,8 +28,10 @@ using Evaluated = tl::expected<T, Outcome>;
 
 class Visit {
  public:
-  /// `results` are those of the evaluations that this step has asked for so far, in order.
-  Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results);
+  /// `results` are those of the evaluations that this step has asked for so far, in order;
+  /// `earlier` what the call of the engine has wanted done before: it hides what `lookup` has.
+  Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
+        const Lookup& lookup, const std::vector<Effect>& earlier);
 
   TimePoint now() const { return now_; }
   const Instance& instance() const { return instance_; }
@@ -93,6 +96,11 @@ class Visit {
   /// of such starts that is as long as a chain of events may be (model/hops.h).
   std::optional<Raise> start_detached(const Function& function, LazyJson input);
 
+  /// A variable as this step has left it; nullopt: there is none.
+  std::optional<Variable> variable(VariableScope scope, const std::string& key) const;
+  /// Sets it, or deletes it; a value has kMaxVariableBytes at most.
+  void set_variable(VariableScope scope, const std::string& key, std::optional<Variable> value);
+
   /// The error that the instance ends with; the first one stays (Error states).
   void fail_at_end(WorkflowError error);
 
@@ -116,6 +124,8 @@ class Visit {
   Instance& instance_;
   TimePoint now_;
   std::span<const EvaluationResult> results_;
+  const Lookup& lookup_;
+  const std::vector<Effect>& earlier_;
   size_t results_used_ = 0;
   bool acted_ = false;
   uint32_t published_ = 0;

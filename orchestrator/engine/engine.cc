@@ -18,8 +18,9 @@ constexpr size_t kMaxLogBytes = size_t{64} << 10;
 /// One call of step(): what it works on and what it has found so far.
 class Stepper {
  public:
-  Stepper(const Workflow& workflow, Instance& instance, TimePoint now, const EngineLimits& limits)
-      : workflow_(workflow), instance_(instance), now_(now), limits_(limits) {}
+  Stepper(const Workflow& workflow, Instance& instance, TimePoint now, const Lookup& lookup,
+          const EngineLimits& limits)
+      : workflow_(workflow), instance_(instance), now_(now), lookup_(lookup), limits_(limits) {}
 
   StepResult run(const Stimulus& stimulus) {
     if (instance_.phase != Phase::kEnded) {
@@ -38,6 +39,10 @@ class Stepper {
   }
 
  private:
+  Visit visiting(std::span<const EvaluationResult> results) {
+    return Visit(instance_, now_, results, lookup_, result_.effects);
+  }
+
   const State& state() const { return *workflow_.states[instance_.state]; }
 
   // What each stimulus does. One that is stale leaves the instance as it is.
@@ -59,7 +64,7 @@ class Stepper {
     instance_.hops = hops_of(event);
     tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
     const LazyJson found = instance_.data;
-    Visit visit(instance_, now_, {});
+    Visit visit = visiting({});
     settle(visit, state().take(visit, event, matched.entries));
     if (state().common().retries && instance_.phase == Phase::kLeaving)
       instance_.found_data = found;
@@ -68,7 +73,7 @@ class Stepper {
 
   void apply(const Returned& returned) {
     if (!waits_for(instance_, returned.call)) return;
-    Visit visit(instance_, now_, {});
+    Visit visit = visiting({});
     settle(visit, state().returned(visit, returned.call.index, returned.result));
     proceed({});
   }
@@ -90,12 +95,12 @@ class Stepper {
                                   format_rfc3339(fired.deadline))});
       case TimerKind::kDelay: {
         tell(HistoryKind::kElapsed);
-        Visit visit(instance_, now_, {});
+        Visit visit = visiting({});
         return settle(visit, state().elapsed(visit));
       }
       case TimerKind::kRetry: {
         if (instance_.calls.empty()) return enter_again();
-        Visit visit(instance_, now_, {});
+        Visit visit = visiting({});
         return settle(visit, state().retry_calls(visit));
       }
       case TimerKind::kInterrupt:
@@ -132,13 +137,14 @@ class Stepper {
     const uint32_t begin = instance_.transitions;
     do {
       if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
-      if (instance_.transitions - begin >= limits_.transitions_per_step) {
+      if (instance_.transitions - begin >= limits_.transitions_per_step ||
+          variable_bytes_ >= limits_.variable_bytes_per_step) {
         result_.unfinished = true;
         return;
       }
       instance_.parked = false;
       instance_.status = InstanceStatus::kRunning;
-      Visit visit(instance_, now_, results);
+      Visit visit = visiting(results);
       if (instance_.phase == Phase::kEntering) {
         enter(visit);
       } else {
@@ -207,7 +213,11 @@ class Stepper {
   }
 
   void settle_notes(Visit& visit) {
-    for (Effect& effect : visit.take_effects()) result_.effects.push_back(std::move(effect));
+    for (Effect& effect : visit.take_effects()) {
+      const auto* const set = std::get_if<SetVariable>(&effect);
+      if (set != nullptr && set->value) variable_bytes_ += set->value->bytes.size();
+      result_.effects.push_back(std::move(effect));
+    }
     for (HistoryRecord& record : visit.take_history()) {
       record.state = state().common().id;
       result_.history.push_back(std::move(record));
@@ -330,8 +340,10 @@ class Stepper {
   const Workflow& workflow_;
   Instance& instance_;
   TimePoint now_;
+  const Lookup& lookup_;
   const EngineLimits& limits_;
   StepResult result_;
+  size_t variable_bytes_ = 0;  ///< to be set by what it has found
 };
 
 }  // namespace
@@ -355,8 +367,8 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
 }
 
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
-                TimePoint now, const EngineLimits& limits) {
-  return Stepper(workflow, instance, now, limits).run(stimulus);
+                TimePoint now, const Lookup& lookup, const EngineLimits& limits) {
+  return Stepper(workflow, instance, now, lookup, limits).run(stimulus);
 }
 
 }  // namespace millrace

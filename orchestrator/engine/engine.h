@@ -1,6 +1,7 @@
 // The engine: one instance, one stimulus → the changed instance and effects. Pure: time is given,
-// nothing is read or written but the instance. What an Input (model/input.h) means for which
-// instances is found by orchestrator/runtime; this is what happens in each of them.
+// nothing is read or written but the instance, and variables through a Lookup. What an Input
+// (model/input.h) means for which instances is found by orchestrator/runtime; this is what happens
+// in each of them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "model/history.h"
 #include "model/input.h"
 #include "model/instance.h"
+#include "model/lookup.h"
 #include "model/workflow.h"
 
 namespace millrace {
@@ -55,6 +57,7 @@ using Stimulus = std::variant<Matched, Fired, Returned, Resumed, Proceed, Cancel
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
   uint32_t transitions_per_instance = 100'000;
+  size_t variable_bytes_per_step = size_t{16} << 20;  ///< once more are to be set, it is enough
 };
 
 struct StepResult {
@@ -72,6 +75,6 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
 
 /// Steps `instance` on `workflow`, its own revision.
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
-                TimePoint now, const EngineLimits& limits = {});
+                TimePoint now, const Lookup& lookup, const EngineLimits& limits = {});
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/store/variables.h"
 
 namespace millrace {
 namespace {
@@ -110,7 +111,8 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   if (has_ended(instance.status)) return false;
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
   draft_.in_hand.stepping({instance.space, instance.id});
-  StepResult result = millrace::step(*workflow, instance, stimulus, now, draft_.limits);
+  StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, draft_.limits);
+  TRY(lookup_.take_status());
   if (!result.changed) return false;
 
   touched.changed = true;
@@ -120,6 +122,8 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
       TRY(take(instance.id, *publish));
     } else if (auto errand = as_errand(effect)) {
       draft_.errands.push_back({std::move(*errand), draft_.recent.last()});
+    } else if (const auto* variable = std::get_if<SetVariable>(&effect)) {
+      take(*variable);
     } else {
       draft_.outcome.effects.push_back(std::move(effect));
     }
@@ -153,6 +157,14 @@ Status Instances::take(const InstanceId& instance, const Publish& asked) {
                  .event = encode_json_event(asked.event)});
   draft_.waiting.arm_delayed(number, *asked.at);
   return {};
+}
+
+void Instances::take(const SetVariable& asked) {
+  if (asked.value) {
+    write_variable(draft_.tx, asked.name, *asked.value);
+  } else {
+    erase_variable(draft_.tx, asked.name);
+  }
 }
 
 Status Instances::set_aside(const Publish& asked) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/store_lookup.h"
 
 namespace millrace {
 
@@ -81,9 +82,11 @@ class Instances {
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
   Status take(const InstanceId& instance, const Publish& asked);
+  void take(const SetVariable& asked);
   Status set_aside(const Publish& asked);
 
   Draft& draft_;
+  StoreLookup lookup_{draft_.tx};
   std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order
 };
 

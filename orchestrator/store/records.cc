@@ -544,6 +544,21 @@ Result<RecentRecord> decode_recent(std::string_view bytes) {
   return close(reader, std::move(record), "kept event");
 }
 
+std::string encode(const Variable& variable) {
+  Writer writer = begin();
+  writer.bytes(variable.content_type);
+  writer.raw(variable.bytes);
+  return writer.take();
+}
+
+Result<Variable> decode_variable(std::string_view bytes) {
+  Reader reader = open(bytes);
+  Variable variable;
+  variable.content_type = get_string(reader);
+  variable.bytes = std::string(reader.rest());
+  return close(reader, std::move(variable), "variable");
+}
+
 std::string encode(const Cursor& cursor) {
   Writer writer = begin();
   writer.zigzag(cursor.stream_created);

@@ -16,6 +16,7 @@
 #include "model/history.h"
 #include "model/input.h"
 #include "model/instance.h"
+#include "model/variable.h"
 
 namespace millrace {
 
@@ -136,6 +137,9 @@ struct RecentRecord {
 };
 std::string encode(const RecentRecord& record);
 Result<RecentRecord> decode_recent(std::string_view bytes);
+
+std::string encode(const Variable& variable);
+Result<Variable> decode_variable(std::string_view bytes);
 
 std::string encode(const Cursor& cursor);
 Result<Cursor> decode_cursor(std::string_view bytes);

@@ -3,9 +3,18 @@
 #include <fmt/format.h>
 
 #include "orchestrator/store/codec.h"
+#include "orchestrator/store/rows.h"
 
 namespace millrace {
 namespace {
+
+using rows::instance_prefix;
+using rows::key_of;
+using rows::number_of;
+using rows::read;
+using rows::space_prefix;
+using rows::walk;
+using rows::workflow_prefix;
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
 constexpr uint64_t kFormat = 3;
@@ -16,33 +25,6 @@ constexpr std::string_view kTimeKey = "time";
 constexpr std::string_view kCounterKey = "counter/";
 
 // Keys.
-
-std::string key_of(uint64_t number) {
-  Writer key;
-  key.u64(number);
-  return key.take();
-}
-
-uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
-
-std::string space_prefix(NamespaceNumber space) {
-  Writer key;
-  key.u32(static_cast<uint32_t>(space));
-  return key.take();
-}
-
-std::string workflow_prefix(WorkflowNumber workflow) {
-  Writer key;
-  key.u32(static_cast<uint32_t>(workflow));
-  return key.take();
-}
-
-std::string instance_prefix(NamespaceNumber space, const InstanceId& id) {
-  Writer key;
-  key.u32(static_cast<uint32_t>(space));
-  key.id(id.bytes);
-  return key.take();
-}
 
 std::string part_key(std::string prefix, Part part) {
   prefix.push_back(static_cast<char>(part));
@@ -114,34 +96,6 @@ Result<GroupedEvent> grouped_of(std::string_view key, std::string_view value) {
   if (!reader.done()) return fail("store.corrupt", "a key of a grouped event is damaged");
   event.record = TRY(decode_grouped(value));
   return event;
-}
-
-// Walking.
-
-/// Scans a prefix, decoding each row; ends with the first error of the scan or of a row.
-template <class F>
-Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row) {
-  Status status;
-  view.scan(table, prefix, from, Direction::kForward,
-            [&](std::string_view key, std::string_view value) {
-              const auto more = [&]() -> Result<bool> { return row(key, value); }();
-              if (!more) status = tl::unexpected(more.error());
-              return more.has_value() && *more;
-            });
-  if (!status) return status;
-  return view.status();
-}
-
-/// What stands at a key, decoded.
-template <class T>
-Result<std::optional<T>> read(const View& view, Table table, std::string_view key,
-                              Result<T> (*decode)(std::string_view)) {
-  const auto bytes = view.get(table, key);
-  if (!bytes) {
-    TRY(view.status());
-    return std::optional<T>();
-  }
-  return std::optional<T>(TRY(decode(*bytes)));
 }
 
 Result<uint64_t> decode_number(std::string_view bytes) {

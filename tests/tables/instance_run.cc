@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "matchers/naive_matcher.h"
 #include "orchestrator/definition/loader.h"
@@ -57,6 +58,14 @@ std::string shown_start(const StartChild& start) {
   const std::string again =
       start.caller->attempt > 1 ? fmt::format(", attempt {}", start.caller->attempt) : "";
   return fmt::format("starts [{}] {}{}", start.caller->index, what, again);
+}
+
+std::string shown_variable(const SetVariable& set) {
+  const std::string name = fmt::format("{} {}", to_string(set.name.owner.scope), set.name.key);
+  if (!set.value) return "deletes " + name;
+  const auto& [type, bytes] = *set.value;
+  return fmt::format("sets {} ({}) {}", name, type,
+                     is_utf8(bytes) ? bytes : "base64=" + base64_encode(bytes));
 }
 
 /// Of history, what is to be seen nowhere else.
@@ -205,6 +214,13 @@ const TraceRow& InstanceRun::cancel(const WorkflowError& error) {
   return give("cancel", Cancel{error});
 }
 
+const TraceRow& InstanceRun::set_variable(VariableScope scope, const std::string& key,
+                                          std::optional<Variable> value) {
+  begin("variable");
+  lookup_.take({.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
+  return finish(false);
+}
+
 const TraceRow& InstanceRun::give(std::string input, const Stimulus& stimulus) {
   begin(std::move(input));
   step_once(stimulus);
@@ -221,7 +237,7 @@ void InstanceRun::begin(std::string input) {
 
 void InstanceRun::step_once(const Stimulus& stimulus) {
   const Instance before = instance_;
-  last_ = step(*workflow_, instance_, stimulus, now_, limits_);
+  last_ = step(*workflow_, instance_, stimulus, now_, lookup_, limits_);
   changed_ = changed_ || last_.changed;
   auto& does = rows_.back().does;
   for (const HistoryRecord& record : last_.history) {
@@ -241,6 +257,9 @@ void InstanceRun::note_effects() {
     auto& does = rows_.back().does;
     if (const auto* publish = std::get_if<Publish>(&effect)) {
       does.push_back(shown_publish(*publish, instance_, now_));
+    } else if (const auto* variable = std::get_if<SetVariable>(&effect)) {
+      lookup_.take(*variable);
+      does.push_back(shown_variable(*variable));
     } else if (const auto* evaluate = std::get_if<Evaluate>(&effect)) {
       asked_ = *evaluate;
       does.push_back(shown_evaluate(*evaluate));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "orchestrator/engine/engine.h"
+#include "tests/tables/test_lookup.h"
 
 namespace millrace {
 
@@ -68,6 +69,9 @@ class InstanceRun {
   /// Ends a call; an attempt of 0 is the one that is under way.
   const TraceRow& returned(uint32_t index, uint32_t attempt, CallResult result);
   const TraceRow& cancel(const WorkflowError& error);
+  /// Somebody else sets a variable, or deletes it.
+  const TraceRow& set_variable(VariableScope scope, const std::string& key,
+                               std::optional<Variable> value);
   /// Any other, as it is.
   const TraceRow& give(std::string input, const Stimulus& stimulus);
 
@@ -95,6 +99,7 @@ class InstanceRun {
   EngineLimits limits_;
   TimePoint now_;
   uint64_t position_ = 0;
+  TestLookup lookup_;
   Instance instance_;
   Instance before_;  // the last stimulus
   std::vector<TraceRow> rows_;

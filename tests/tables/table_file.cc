@@ -175,6 +175,28 @@ Status perform_returned(InstanceRun& run, std::string_view input) {
   return {};
 }
 
+/// `workflow hits data=7`: a variable that somebody else sets; without bytes it is deleted.
+Status set_variable(InstanceRun& run, std::string_view text) {
+  constexpr VariableScope kScopes[] = {VariableScope::kInstance, VariableScope::kWorkflow,
+                                       VariableScope::kNamespace};
+  const std::string_view word = take_word(text);
+  const auto* const scope = std::find_if(std::begin(kScopes), std::end(kScopes),
+                                         [&](VariableScope one) { return to_string(one) == word; });
+  const std::string key(take_word(text));
+  if (scope == std::end(kScopes) || key.empty()) {
+    return fail("table.input", "variable SCOPE KEY, and data=… or base64=…");
+  }
+  std::optional<Variable> value;
+  if (!text.empty()) {
+    const Event event =
+        TRY(parse_event_text(fmt::format("t {}", text), {.id = "1", .source = "s"}));
+    value = Variable{.content_type = event.datacontenttype.value_or("application/json"),
+                     .bytes = event.data.value_or("")};
+  }
+  run.set_variable(*scope, key, std::move(value));
+  return {};
+}
+
 /// Carries out one row.
 Status perform(InstanceRun& run, std::string_view at, std::string_view input, size_t number) {
   const TimePoint time = TRY(parse_at(at));
@@ -202,13 +224,15 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     return fail("table.input", fmt::format("there is no timer \"{}\"", name));
   } else if (word == "returned") {
     return perform_returned(run, input);
+  } else if (word == "variable") {
+    return set_variable(run, input);
   } else if (word == "cancel") {
     const std::string code(take_word(input));
     run.cancel({code, std::string(input)});
   } else {
     return fail("table.input",
                 fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, "
-                            "returned, fire and cancel",
+                            "returned, fire, variable and cancel",
                             word));
   }
   return {};

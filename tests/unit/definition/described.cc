@@ -3,11 +3,14 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "states/visit.h"
+#include "tests/tables/test_lookup.h"
 
 namespace millrace {
 namespace {
 
 constexpr TimePoint kNow{std::chrono::hours(24 * 365 * 50)};
+const TestLookup kNoVariables;
+const std::vector<Effect> kNoEffects;
 
 /// Each program stands as its text.
 Json described(const Template& value) {
@@ -75,7 +78,7 @@ Json described(const Instance& instance) {
 Json entering(const State& state, Instance& instance) {
   std::vector<EvaluationResult> results;
   while (true) {
-    Visit visit(instance, kNow, results);
+    Visit visit(instance, kNow, results, kNoVariables, kNoEffects);
     const Outcome outcome = state.enter(visit);
     Json published = Json::array();
     const Evaluate* asked = nullptr;
@@ -84,6 +87,11 @@ Json entering(const State& state, Instance& instance) {
       if (const auto* publish = std::get_if<Publish>(&effect)) {
         published.push_back({{"event", event_to_json(publish->event)},
                              {"at", publish->at ? format_rfc3339(*publish->at) : ""}});
+      }
+      if (const auto* set = std::get_if<SetVariable>(&effect)) {
+        published.push_back({{"variable", set->name.key},
+                             {"scope", to_string(set->name.owner.scope)},
+                             {"bytes", set->value ? Json(set->value->bytes) : Json()}});
       }
       if (const auto* evaluate = std::get_if<Evaluate>(&effect)) asked = evaluate;
     }
@@ -106,7 +114,7 @@ Json behaviour(const State& state, const Json& data) {
   for (const Listener& listener : listeners) {
     const Event event{.id = "1", .source = "/", .type = listener.filter.type, .data = R"({"n":1})"};
     const size_t entry = listener.entry;
-    Visit visit(instance, kNow, {});
+    Visit visit(instance, kNow, {}, kNoVariables, kNoEffects);
     const Outcome outcome = state.take(visit, event, {&entry, 1});
     out["take"].push_back({{"outcome", described(outcome)}, {"instance", described(instance)}});
   }

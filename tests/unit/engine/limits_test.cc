@@ -142,5 +142,59 @@ states:
   EXPECT_THAT(run.rows().back().does, Contains(StartsWith("raises millrace.limits.data")));
 }
 
+std::shared_ptr<const Workflow> storing() {
+  return load_right_workflow(R"(
+id: storing
+states:
+- id: set
+  type: setter
+  variables: [{key: a, value: jq(.text)}]
+  transition: get
+- id: get
+  type: getter
+  variables: [{key: a}, {key: b, scope: namespace}]
+)");
+}
+
+TEST(Variables, HaveFourMebibytesAtMost) {
+  // The quotes of JSON count.
+  InstanceRun just(storing(), {{"text", std::string(kMaxVariableBytes - 2, 'x')}});
+  just.proceed();
+  EXPECT_EQ(error_of(just), "");
+  InstanceRun over(storing(), {{"text", std::string(kMaxVariableBytes - 1, 'x')}});
+  over.proceed();
+  EXPECT_EQ(error_of(over), "millrace.limits.variable");
+  EXPECT_THAT(over.effects(), IsEmpty());
+}
+
+TEST(Variables, ThatOneGetterBringsHaveFourMebibytesTogether) {
+  for (const auto& [bytes, code] : {std::pair(kMaxVariableBytes - 3, ""),
+                                    std::pair(kMaxVariableBytes - 2, "millrace.limits.data")}) {
+    InstanceRun run(storing(), {{"text", "x"}});
+    run.set_variable(VariableScope::kNamespace, "b",
+                     Variable{.content_type = "text/plain", .bytes = std::string(bytes, '.')});
+    run.proceed();
+    EXPECT_EQ(error_of(run), code);
+  }
+}
+
+TEST(Variables, ThatAreMuchAreSetInSeveralSteps) {
+  const auto workflow = load_right_workflow(R"(
+id: much
+states:
+- {id: a, type: setter, variables: [{key: a, value: 1234}], transition: b}
+- {id: b, type: setter, variables: [{key: b, value: 1234}], transition: c}
+- {id: c, type: setter, variables: [{key: c, value: 1234}]}
+)");
+  InstanceRun run(workflow, Json::object(), {.variable_bytes_per_step = 8});
+  run.proceed();
+  EXPECT_TRUE(run.last().unfinished);
+  EXPECT_EQ(run.effects().size(), 2u);
+  run.proceed();
+  EXPECT_FALSE(run.last().unfinished);
+  EXPECT_EQ(run.effects().size(), 3u);
+  EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
+}
+
 }  // namespace
 }  // namespace millrace

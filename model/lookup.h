@@ -1,0 +1,20 @@
+// Lookup: what a step may read beyond its instance, as it stands in the batch that the step belongs
+// to. orchestrator/runtime reads it from the transaction; tests have one in memory. What a read of
+// the store fails with is no outcome of a workflow: the runtime keeps it and loses the batch.
+#pragma once
+
+#include <optional>
+
+#include "model/variable.h"
+
+namespace millrace {
+
+class Lookup {
+ public:
+  virtual ~Lookup() = default;
+
+  /// nullopt: there is none.
+  virtual std::optional<Variable> variable(const VariableName& name) const = 0;
+};
+
+}  // namespace millrace

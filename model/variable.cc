@@ -1,0 +1,40 @@
+#include "model/variable.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_within_key(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+}
+
+}  // namespace
+
+std::string_view to_string(VariableScope scope) {
+  switch (scope) {
+    case VariableScope::kInstance:
+      return "instance";
+    case VariableScope::kWorkflow:
+      return "workflow";
+    case VariableScope::kNamespace:
+      return "namespace";
+  }
+  return "unknown";
+}
+
+bool is_variable_key(std::string_view key) {
+  return !key.empty() && key.size() <= kMaxVariableKey && is_letter(key.front()) &&
+         std::all_of(key.begin(), key.end(), is_within_key);
+}
+
+VariableOwner owner_of(const Instance& instance, VariableScope scope) {
+  VariableOwner owner{.scope = scope, .space = instance.space};
+  if (scope == VariableScope::kWorkflow) owner.workflow = instance.revision.workflow;
+  if (scope == VariableScope::kInstance) owner.instance = instance.id;
+  return owner;
+}
+
+}  // namespace millrace

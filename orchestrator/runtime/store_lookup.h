@@ -1,0 +1,24 @@
+// StoreLookup: the Lookup of the batch in hand, on its transaction: what an earlier step has set is
+// there for a later one. Engine thread only.
+#pragma once
+
+#include "model/lookup.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class StoreLookup final : public Lookup {
+ public:
+  explicit StoreLookup(const View& view) : view_(view) {}
+
+  std::optional<Variable> variable(const VariableName& name) const override;
+
+  /// The first error of a read since this was asked before: what was told then is not so.
+  Status take_status();
+
+ private:
+  const View& view_;
+  mutable Status status_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,66 @@
+#include "orchestrator/store/variables.h"
+
+#include <vector>
+
+#include "orchestrator/store/records.h"
+#include "orchestrator/store/rows.h"
+
+namespace millrace {
+namespace {
+
+std::string owner_prefix(const VariableOwner& owner) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(owner.space));
+  key.u8(static_cast<uint8_t>(owner.scope));
+  if (owner.scope == VariableScope::kInstance) key.id(owner.instance.bytes);
+  if (owner.scope == VariableScope::kWorkflow) key.u32(static_cast<uint32_t>(owner.workflow));
+  return key.take();
+}
+
+std::string key_of(const VariableName& name) { return owner_prefix(name.owner).append(name.key); }
+
+Result<size_t> erase_some(Transaction& tx, std::string_view prefix, size_t most) {
+  std::vector<std::string> keys;
+  tx.scan(Table::kVariables, prefix, [&](std::string_view key, auto) {
+    keys.emplace_back(key);
+    return keys.size() < most;
+  });
+  TRY(tx.status());
+  for (const std::string& key : keys) tx.erase(Table::kVariables, key);
+  return keys.size();
+}
+
+}  // namespace
+
+Result<std::optional<Variable>> read_variable(const View& view, const VariableName& name) {
+  return rows::read(view, Table::kVariables, key_of(name), decode_variable);
+}
+
+void write_variable(Transaction& tx, const VariableName& name, const Variable& variable) {
+  tx.put(Table::kVariables, key_of(name), encode(variable));
+}
+
+void erase_variable(Transaction& tx, const VariableName& name) {
+  tx.erase(Table::kVariables, key_of(name));
+}
+
+Status each_variable(const View& view, const VariableOwner& owner, std::string_view after,
+                     const std::function<bool(std::string_view key, const Variable&)>& see) {
+  const std::string prefix = owner_prefix(owner);
+  std::string from;
+  if (!after.empty()) from = prefix + std::string(after) + '\0';
+  return rows::walk(view, Table::kVariables, prefix, from,
+                    [&](std::string_view key, std::string_view value) -> Result<bool> {
+                      return see(key.substr(prefix.size()), TRY(decode_variable(value)));
+                    });
+}
+
+Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most) {
+  return erase_some(tx, owner_prefix(owner), most);
+}
+
+Result<size_t> erase_all_variables(Transaction& tx, NamespaceNumber space, size_t most) {
+  return erase_some(tx, rows::space_prefix(space), most);
+}
+
+}  // namespace millrace

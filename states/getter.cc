@@ -1,0 +1,68 @@
+// getter (document 003, "GetterState"): brings variables into the data, as `.var`.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "states/state_fields.h"
+#include "states/types.h"
+#include "states/variable_fields.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+/// Valid JSON whatever its content type says, as an event's payload; other bytes in Base64. There
+/// may be none: a function can leave an empty file.
+Json value_of(const Variable& variable) {
+  if (variable.bytes.empty()) return nullptr;
+  if (Result<Json> json = parse_json(variable.bytes)) return std::move(*json);
+  return base64_encode(variable.bytes);
+}
+
+class Getter final : public State {
+ public:
+  Getter(StateCommon common, std::vector<VariableReference> variables)
+      : State(std::move(common)), variables_(std::move(variables)) {}
+
+  Outcome enter(Visit& visit) const override {
+    Json values = Json::object();
+    size_t bytes = 0;
+    for (const VariableReference& one : variables_) {
+      const std::optional<Variable> variable = visit.variable(one.scope, one.key);
+      bytes += variable ? variable->bytes.size() : 0;
+      if (bytes > kMaxVariableBytes) {
+        return Raise{
+            {"millrace.limits.data",
+             fmt::format("the variables are larger than {} bytes together", kMaxVariableBytes)}};
+      }
+      values[one.key] = variable ? value_of(*variable) : Json();
+    }
+    if (auto raised = visit.put("var", std::move(values))) return *raised;
+    return Leave{};
+  }
+
+ private:
+  std::vector<VariableReference> variables_;
+};
+
+std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+  std::vector<VariableReference> variables;
+  std::set<std::string> keys;
+  fields.required_list("variables", [&](StateFields& entry) {
+    VariableReference variable = variable_reference(entry);
+    if (!variable.key.empty() && !keys.insert(variable.key).second) {
+      entry.plain().report("key", "definition.duplicate_key",
+                           fmt::format("{} is fetched twice: .var has one value for each key",
+                                       in_quotes(variable.key)));
+    }
+    variables.push_back(std::move(variable));
+  });
+  return std::make_unique<Getter>(std::move(common), std::move(variables));
+}
+
+}  // namespace
+
+const StateType kGetterState{.name = "getter", .load = load};
+
+}  // namespace millrace
