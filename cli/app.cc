@@ -36,6 +36,7 @@ class App {
     add_schedule();
     add_event();
     add_lists();
+    add_variable();
     add_namespace();
     add_run();
     verb(app_, "version", "Says which version this is", "millrace version", [this] {
@@ -364,6 +365,34 @@ class App {
     add_page(letters, list_.page);
   }
 
+  void add_variable() {
+    CLI::App& variable = noun(app_, "variable", "Values that workflows keep");
+    CLI::App& get = asking(variable, "get", "Writes a variable's bytes, as they are",
+                           "millrace variable get limits > limits.json",
+                           [this](Session& session) { return get_variable(session, variable_); });
+    add_variable_key(get);
+    CLI::App& set = asking(variable, "set", "Sets a variable",
+                           "millrace variable set hits 0 --workflow counter\n  "
+                           "millrace variable set logo @logo.png --type image/png",
+                           [this](Session& session) { return set_variable(session, variable_); });
+    add_variable_key(set);
+    set.add_option("value", variable_.value, "The value (default: standard input)")
+        ->type_name("JSON|@FILE|-");
+    set.add_option("--type", variable_.content_type,
+                   "Its content type (default: application/json, or application/octet-stream for "
+                   "what is no JSON)");
+    CLI::App& list = asking(variable, "list", "Lists variables, without their values",
+                            "millrace variable list --workflow counter", [this](Session& session) {
+                              return list_variables(session, variable_, list_.page);
+                            });
+    add_variable_owner(list);
+    add_page(list, list_.page);
+    CLI::App& remove =
+        asking(variable, "delete", "Deletes a variable", "millrace variable delete limits",
+               [this](Session& session) { return delete_variable(session, variable_); });
+    add_variable_key(remove);
+  }
+
   void add_namespace() {
     CLI::App& space = noun(app_, "namespace", "Namespaces: workflows and events kept apart");
     asking(space, "list", "Lists the namespaces", "millrace namespace list", list_namespaces);
@@ -406,6 +435,18 @@ class App {
   void add_id(CLI::App& verb, const std::string& what) {
     verb.add_option("id", id_, what)->required()->type_name("ID");
   }
+  void add_variable_owner(CLI::App& verb) {
+    CLI::Option* const workflow =
+        verb.add_option("--workflow", variable_.workflow, "Of this workflow, not the namespace's");
+    verb.add_option("--instance", variable_.instance, "Of this instance")
+        ->type_name("ID")
+        ->excludes(workflow);
+    workflow->type_name("ID");
+  }
+  void add_variable_key(CLI::App& verb) {
+    verb.add_option("key", variable_.key, "Key of the variable")->required()->type_name("KEY");
+    add_variable_owner(verb);
+  }
   void add_cancel(CLI::App& verb) {
     verb.add_flag("--cancel", cancel_, "Cancel the instances that have not ended");
   }
@@ -438,6 +479,7 @@ class App {
   ApplyOptions apply_;
   InstanceListOptions list_;
   SendOptions send_;
+  VariableOptions variable_;
   RunOptions run_;
   CLI::Option* wait_ = nullptr;
 };

@@ -41,13 +41,9 @@ ExitCode exit_code_of(long status) {
   }
 }
 
-Fallible<Reply> read_reply(const std::string& url, long status, const std::string& body) {
-  Result<Json> json = body.empty() ? Result<Json>(Json()) : parse_json(body);
-  if (status < 400) {
-    if (json) return Reply{status, std::move(*json)};
-    return give_up(ExitCode::kFailed, "client.answer",
-                   fmt::format("{} answered what is no JSON; is it a millrace server?", url));
-  }
+/// The failure that a status of 400 or more stands for.
+tl::unexpected<Failure> refused(const std::string& url, long status, const std::string& body) {
+  const Result<Json> json = parse_json(body);
   if (!json || !json->is_object() || !json->contains("code")) {
     return give_up(exit_code_of(status), "client.status",
                    fmt::format("{} answered HTTP {}", url, status));
@@ -80,6 +76,16 @@ std::string Client::url_path(std::initializer_list<std::string_view> pieces) {
 }
 
 Fallible<Reply> Client::send(const ApiCall& call) {
+  const RawReply reply = TRY(fetch(call));
+  if (reply.body.empty()) return Reply{reply.status, {}};
+  Result<Json> json = parse_json(reply.body);
+  if (json) return Reply{reply.status, std::move(*json)};
+  return give_up(
+      ExitCode::kFailed, "client.answer",
+      fmt::format("{}{} answered what is no JSON; is it a millrace server?", base_url_, call.path));
+}
+
+Fallible<RawReply> Client::fetch(const ApiCall& call) {
   std::string url = base_url_ + call.path;
   char separator = '?';
   for (const auto& [name, value] : call.query) {
@@ -121,7 +127,8 @@ Fallible<Reply> Client::send(const ApiCall& call) {
   }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  return read_reply(url, status, body);
+  if (status >= 400) return refused(url, status, body);
+  return RawReply{status, std::move(body)};
 }
 
 }  // namespace millrace

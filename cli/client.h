@@ -28,6 +28,12 @@ struct Reply {
   Json body;
 };
 
+/// An answer that need not be JSON.
+struct RawReply {
+  long status = 0;
+  std::string body;
+};
+
 class Client {
  public:
   explicit Client(std::string base_url);
@@ -39,6 +45,9 @@ class Client {
   /// 404 kNotFound, 401 and 403 kNotAllowed, 409 kConflict, else kFailed; no answer is
   /// kUnreachable.
   Fallible<Reply> send(const ApiCall& call);
+
+  /// The same for an answer that is any bytes.
+  Fallible<RawReply> fetch(const ApiCall& call);
 
   /// `/v1/ns/` and so on, each piece percent-encoded.
   static std::string url_path(std::initializer_list<std::string_view> pieces);

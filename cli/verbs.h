@@ -75,6 +75,19 @@ Ended trigger_schedule(Session& session, const std::string& workflow);
 Ended list_listeners(Session& session, const PageOptions& page);
 Ended list_dead_letters(Session& session, const PageOptions& page);
 
+// variable.cc
+struct VariableOptions {
+  std::string workflow;  ///< of a workflow, or
+  std::string instance;  ///< of an instance, else of the namespace
+  std::string key;
+  std::string value = "-";  ///< JSON, `@file` or `-`
+  std::string content_type;
+};
+Ended get_variable(Session& session, const VariableOptions& options);
+Ended set_variable(Session& session, const VariableOptions& options);
+Ended list_variables(Session& session, const VariableOptions& options, const PageOptions& page);
+Ended delete_variable(Session& session, const VariableOptions& options);
+
 // namespace.cc
 Ended list_namespaces(Session& session);
 Ended create_namespace(Session& session, const std::string& name);

@@ -41,6 +41,20 @@ Result<InstanceId> instance_of(const Request& request) {
               fmt::format("{} is no instance's id: those are UUIDs", in_quotes(text)));
 }
 
+Result<VariablePlace> variable_place_of(const Request& request) {
+  VariablePlace place{.space = TRY(namespace_of(request))};
+  if (request.parts.contains("workflow")) place.workflow = TRY(workflow_of(request));
+  if (request.parts.contains("instance")) place.instance = TRY(instance_of(request));
+  return place;
+}
+
+Result<std::string> variable_key_of(const Request& request) {
+  const std::string& key = part(request, "key");
+  if (is_variable_key(key)) return key;
+  return fail("request.identifier",
+              fmt::format("{} cannot name a variable: {}", in_quotes(key), kVariableKeyRule));
+}
+
 std::string text_parameter(const Request& request, std::string_view name) {
   const auto found = request.query.find(name);
   return found == request.query.end() ? std::string() : found->second;

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "gateway/exchange.h"
+#include "model/input.h"
 
 namespace millrace {
 
@@ -20,6 +21,12 @@ Result<std::string> workflow_of(const Request& request);
 
 /// The `{instance}` of the path. What is no id is the id of no instance: `instance.not_found`.
 Result<InstanceId> instance_of(const Request& request);
+
+/// Whose variables the path means, by the names in it.
+Result<VariablePlace> variable_place_of(const Request& request);
+
+/// The `{key}` of the path: a variable's.
+Result<std::string> variable_key_of(const Request& request);
 
 /// A parameter's text; empty if it is not given.
 std::string text_parameter(const Request& request, std::string_view name);

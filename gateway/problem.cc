@@ -28,6 +28,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"workflow.not_found", 404},
     {"workflow.has_instances", 409},
     {"workflow.id_mismatch", 422},
+    {"variable.not_found", 404},
     {"instance.not_found", 404},
     {"instance.ended", 409},
     {"instance.living", 409},

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cloudevents/limits.h"
 #include "gateway/router.h"
+#include "model/variable.h"
 #include "orchestrator/runtime/service.h"
 
 namespace millrace {
@@ -17,6 +18,7 @@ struct RequestLimits {
   size_t batch_bytes = size_t{16} << 20;
   size_t definition_bytes = size_t{1} << 20;
   size_t input_bytes = size_t{1} << 20;
+  size_t variable_bytes = kMaxVariableBytes;
   Duration wait = std::chrono::hours(1);
 };
 
@@ -26,6 +28,7 @@ void add_start_route(Router& router, Service& service, const RequestLimits& limi
 void add_instance_routes(Router& router, Service& service);
 void add_namespace_routes(Router& router, Service& service);
 void add_schedule_routes(Router& router, Service& service);
+void add_variable_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_system_routes(Router& router, Service& service);
 
 /// All of them.

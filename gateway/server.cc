@@ -79,7 +79,8 @@ Result<tcp::endpoint> parse_address(const std::string& text) {
 }
 
 size_t largest_body(const RequestLimits& limits) {
-  return std::max({limits.batch_bytes, limits.definition_bytes, limits.input_bytes});
+  return std::max(
+      {limits.batch_bytes, limits.definition_bytes, limits.input_bytes, limits.variable_bytes});
 }
 
 }  // namespace

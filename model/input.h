@@ -15,6 +15,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/instance.h"
+#include "model/variable.h"
 #include "model/workflow.h"
 
 namespace millrace {
@@ -122,8 +123,24 @@ struct DeleteNamespace {
   bool cancel = false;
   size_t cancelled = 0;  ///< as in DeleteWorkflow
 };
+/// Whose variables: those of a workflow, of an instance, or of the namespace itself.
+struct VariablePlace {
+  std::string space;
+  std::string workflow;  ///< empty: not of one
+  std::optional<InstanceId> instance;
+};
+struct PutVariable {
+  VariablePlace place;
+  std::string key;  ///< is_variable_key
+  Variable value;   ///< kMaxVariableBytes at most
+};
+struct DeleteVariable {
+  VariablePlace place;
+  std::string key;
+};
 using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
-                             CancelInstance, DeleteInstance, CreateNamespace, DeleteNamespace>;
+                             CancelInstance, DeleteInstance, CreateNamespace, DeleteNamespace,
+                             PutVariable, DeleteVariable>;
 
 struct CommandInput {
   uint64_t request = 0;  ///< the asker's own number, in its Answer again

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace millrace {
 namespace {
 
@@ -35,6 +37,10 @@ VariableOwner owner_of(const Instance& instance, VariableScope scope) {
   if (scope == VariableScope::kWorkflow) owner.workflow = instance.revision.workflow;
   if (scope == VariableScope::kInstance) owner.instance = instance.id;
   return owner;
+}
+
+Error no_variable(std::string_view key) {
+  return {"variable.not_found", fmt::format("there is no variable \"{}\" here", key)};
 }
 
 }  // namespace millrace

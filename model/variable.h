@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "model/instance.h"
 
 namespace millrace {
@@ -52,5 +53,8 @@ struct Variable {
 
   bool operator==(const Variable&) const = default;
 };
+
+/// The error of one that is not there: `variable.not_found`.
+Error no_variable(std::string_view key);
 
 }  // namespace millrace

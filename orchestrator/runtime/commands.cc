@@ -6,12 +6,16 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "orchestrator/store/variables.h"
 
 namespace millrace {
 namespace {
 
 /// How many instances one batch cancels of those that go with their workflow.
 constexpr size_t kCancelledAtOnce = 250;
+
+/// And how many variables it erases of those that go with their owner.
+constexpr size_t kErasedAtOnce = 1'000;
 
 }  // namespace
 
@@ -72,6 +76,9 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& co
   const size_t cancelled = TRY(cancel_some(now, entry.space, entry.number));
   rest.cancelled += cancelled;
   if (cancelled == kCancelledAtOnce) return rest;
+  const VariableOwner owner{
+      .scope = VariableScope::kWorkflow, .space = entry.space, .workflow = entry.number};
+  if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return rest;
   TRY(remove_workflow(entry, command.space));
   return Json{{"cancelled", rest.cancelled}};
 }
@@ -150,13 +157,15 @@ Result<Json> Commands::run(TimePoint now, const CancelInstance& command) {
                                             to_string(command.instance), to_string(status)));
 }
 
-Result<Json> Commands::run(TimePoint, const DeleteInstance& command) {
+Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
   if (TRY(instances_.touch(space, command.instance)) != nullptr) {
     return fail("instance.living", fmt::format("instance {} has not ended; cancel it first",
                                                to_string(command.instance)));
   }
   const Instance instance = TRY(instance_of(command.space, command.instance));
+  const VariableOwner owner = millrace::owner_of(instance, VariableScope::kInstance);
+  if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   TRY(erase_instance(draft_.tx, instance));
   return Json{{"id", to_string(command.instance)}, {"deleted", true}};
 }
@@ -181,6 +190,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   const size_t cancelled = TRY(cancel_some(now, space, std::nullopt));
   rest.cancelled += cancelled;
   if (cancelled == kCancelledAtOnce) return rest;
+  if (TRY(erase_all_variables(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
   std::vector<WorkflowEntry> entries;
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
     if (entry.space == space) entries.push_back(entry);
@@ -189,6 +199,35 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   TRY(forget_delayed(space));
   draft_.catalog.remove_namespace(draft_.tx, command.name);
   return Json{{"cancelled", rest.cancelled}};
+}
+
+Result<VariableOwner> Commands::owner_of(const VariablePlace& place) {
+  VariableOwner owner{.scope = VariableScope::kNamespace, .space = TRY(space_of(place.space))};
+  if (place.instance) {
+    owner.scope = VariableScope::kInstance;
+    owner.instance = *place.instance;
+    const Touched* const living = TRY(instances_.touch(owner.space, *place.instance));
+    if (living == nullptr) TRY(instance_of(place.space, *place.instance));
+  } else if (!place.workflow.empty()) {
+    owner.scope = VariableScope::kWorkflow;
+    owner.workflow = TRY(workflow_of(place.space, place.workflow))->number;
+  }
+  return owner;
+}
+
+Result<Json> Commands::run(TimePoint, const PutVariable& command) {
+  const VariableName name{TRY(owner_of(command.place)), command.key};
+  write_variable(draft_.tx, name, command.value);
+  return Json{{"key", command.key},
+              {"size", command.value.bytes.size()},
+              {"contentType", command.value.content_type}};
+}
+
+Result<Json> Commands::run(TimePoint, const DeleteVariable& command) {
+  const VariableName name{TRY(owner_of(command.place)), command.key};
+  if (!TRY(read_variable(draft_.tx, name))) return tl::unexpected(no_variable(command.key));
+  erase_variable(draft_.tx, name);
+  return Json{{"key", command.key}, {"deleted", true}};
 }
 
 /// Events that were to be published later into a namespace that is deleted would go nowhere.

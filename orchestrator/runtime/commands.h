@@ -30,14 +30,17 @@ class Commands {
   Result<Json> run(TimePoint now, const StartInstance& command);
   Result<Json> run(TimePoint now, const TriggerSchedule& command);
   Result<Json> run(TimePoint now, const CancelInstance& command);
-  Result<Json> run(TimePoint now, const DeleteInstance& command);
+  Result<Progress> run(TimePoint now, const DeleteInstance& command);
   Result<Json> run(TimePoint now, const CreateNamespace& command);
   Result<Progress> run(TimePoint now, const DeleteNamespace& command);
+  Result<Json> run(TimePoint now, const PutVariable& command);
+  Result<Json> run(TimePoint now, const DeleteVariable& command);
 
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
+  Result<VariableOwner> owner_of(const VariablePlace& place);
   Status refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
                        const Error& refusal) const;
   Result<size_t> cancel_some(TimePoint now, NamespaceNumber space,

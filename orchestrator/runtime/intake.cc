@@ -29,6 +29,7 @@ bool makes_room(const Command& command) {
   return std::holds_alternative<CancelInstance>(command) ||
          std::holds_alternative<DeleteInstance>(command) ||
          std::holds_alternative<DeleteWorkflow>(command) ||
+         std::holds_alternative<DeleteVariable>(command) ||
          std::holds_alternative<DeleteNamespace>(command);
 }
 

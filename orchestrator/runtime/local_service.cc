@@ -133,6 +133,17 @@ Result<Json> LocalService::schedule(std::string_view space, std::string_view wor
   return read([&](const View& view) { return parts_.queries.schedule(view, space, workflow); });
 }
 
+Result<Json> LocalService::variables(const VariablePlace& place, size_t limit,
+                                     std::string_view cursor) {
+  return read(
+      [&](const View& view) { return parts_.queries.variables(view, place, limit, cursor); });
+}
+
+Result<Variable> LocalService::variable(const VariablePlace& place, std::string_view key) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  return parts_.queries.variable(view, place, key);
+}
+
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
                                         std::string_view cursor) {
   TRY(check_namespace(space));

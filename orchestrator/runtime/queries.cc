@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/store/variables.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -357,6 +358,46 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
   }));
   TRY(std::move(status));
   return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+}
+
+Result<VariableOwner> Queries::owner_of(const View& view, const VariablePlace& place) {
+  const Names known = TRY(names(view, place.space));
+  VariableOwner owner{.scope = VariableScope::kNamespace, .space = known.space};
+  if (place.instance) {
+    owner.scope = VariableScope::kInstance;
+    owner.instance = *place.instance;
+    const auto found = TRY(read_instance(view, known.space, *place.instance));
+    if (!found) return tl::unexpected(no_instance(place.space, *place.instance));
+  } else if (!place.workflow.empty()) {
+    owner.scope = VariableScope::kWorkflow;
+    owner.workflow = TRY(find_workflow(view, place.space, place.workflow)).first.number;
+  }
+  return owner;
+}
+
+Result<Json> Queries::variables(const View& view, const VariablePlace& place, size_t limit,
+                                std::string_view cursor) {
+  const VariableOwner owner = TRY(owner_of(view, place));
+  Json items = Json::array();
+  Json next = nullptr;
+  TRY(each_variable(view, owner, cursor, [&](std::string_view key, const Variable& variable) {
+    if (items.size() == limit) {
+      next = items.back()["key"];
+      return false;
+    }
+    items.push_back(
+        {{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}});
+    return true;
+  }));
+  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+}
+
+Result<Variable> Queries::variable(const View& view, const VariablePlace& place,
+                                   std::string_view key) {
+  const VariableName name{TRY(owner_of(view, place)), std::string(key)};
+  auto found = TRY(read_variable(view, name));
+  if (!found) return tl::unexpected(no_variable(key));
+  return std::move(*found);
 }
 
 }  // namespace millrace

@@ -34,6 +34,9 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view space, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view space, size_t limit,
                          std::string_view cursor);
+  Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
+                         std::string_view cursor);
+  Result<Variable> variable(const View& view, const VariablePlace& place, std::string_view key);
 
  private:
   /// Names of a namespace's workflows, as one view has them.
@@ -49,6 +52,7 @@ class Queries {
   /// null if it is started in another way.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
+  Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   Result<Json> head(const View& view, const Names& names, const Instance& instance);
 
   Catalog::Loader loader_;

@@ -47,10 +47,11 @@ class Service {
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
   /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
   /// yet), `direktiv.mutex` (an instance of the singular workflow lives), `schedule.not_found`,
-  /// `stopping`, and `store.*`. Answers: ApplyWorkflow {"id","revision","changed"}, StartInstance
-  /// {"id","created"}, TriggerSchedule {"id"}, CancelInstance {"id","cancelled"}, DeleteInstance
-  /// {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n}, CreateNamespace
-  /// {"name","created"}.
+  /// `variable.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
+  /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
+  /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
+  /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}, PutVariable
+  /// {"key","size","contentType"}, DeleteVariable {"key","deleted"}.
   virtual void command(Command command, Done done) = 0;
 
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
@@ -81,6 +82,10 @@ class Service {
   virtual Result<Json> schedules(std::string_view space) = 0;
   /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
+  /// {"items":[{"key","size","contentType"}],"next"}, by key; the cursor is the last one's key.
+  virtual Result<Json> variables(const VariablePlace& place, size_t limit,
+                                 std::string_view cursor) = 0;
+  virtual Result<Variable> variable(const VariablePlace& place, std::string_view key) = 0;
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;

@@ -149,5 +149,126 @@ TEST(Variables, AreNotSetByABatchThatIsLost) {
   EXPECT_EQ(variable_rows(world), before);
 }
 
+std::string code(const Answered& answered) {
+  if (!answered->has_value()) return "not answered";
+  return **answered ? "ok" : (**answered).error().code;
+}
+
+constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+PutVariable put(const VariablePlace& place, std::string key, std::string bytes) {
+  return {place, std::move(key), {.content_type = "text/plain", .bytes = std::move(bytes)}};
+}
+
+class PlacesOfVariables : public testing::Test {
+ protected:
+  PlacesOfVariables() {
+    world.apply(kWaits);
+    id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
+  }
+
+  Result<Json> list(const VariablePlace& place, size_t limit = 50, std::string_view cursor = "") {
+    const Snapshot view = *Snapshot::take(world.environment());
+    return world.queries().variables(view, place, limit, cursor);
+  }
+  Result<Variable> get(const VariablePlace& place, std::string_view key) {
+    const Snapshot view = *Snapshot::take(world.environment());
+    return world.queries().variable(view, place, key);
+  }
+  std::string error(const Command& command) {
+    const Answered answered = world.command(command);
+    world.settle();
+    return code(answered);
+  }
+
+  World world;
+  InstanceId id;
+};
+
+TEST_F(PlacesOfVariables, KeepTheirOwnUnderTheSameKey) {
+  const VariablePlace places[] = {{.space = "default"},
+                                  {.space = "default", .workflow = "waits"},
+                                  {.space = "default", .instance = id}};
+  for (const auto& place : places) {
+    EXPECT_EQ(
+        world.must(put(place, "k", place.workflow + "!")),
+        (Json{{"key", "k"}, {"size", place.workflow.size() + 1}, {"contentType", "text/plain"}}));
+  }
+  world.restart();
+  for (const auto& place : places) {
+    EXPECT_EQ(get(place, "k"), (Variable{"text/plain", place.workflow + "!"}));
+    EXPECT_EQ(get(place, "other").error().code, "variable.not_found");
+    EXPECT_EQ(error(DeleteVariable{place, "k"}), "ok");
+    EXPECT_EQ(error(DeleteVariable{place, "k"}), "variable.not_found");
+    EXPECT_THAT((*list(place))["items"], IsEmpty());
+  }
+}
+
+TEST_F(PlacesOfVariables, MustBeThere) {
+  const struct {
+    VariablePlace place;
+    const char* code;
+  } rows[] = {{{.space = "nowhere"}, "namespace.not_found"},
+              {{.space = "default", .workflow = "none"}, "workflow.not_found"},
+              {{.space = "default", .instance = InstanceId{}}, "instance.not_found"}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(error(put(row.place, "k", "1")), row.code);
+    EXPECT_EQ(error(DeleteVariable{row.place, "k"}), row.code);
+    EXPECT_EQ(list(row.place).error().code, row.code);
+    EXPECT_EQ(get(row.place, "k").error().code, row.code);
+  }
+  EXPECT_THAT(variable_rows(world), IsEmpty());
+}
+
+TEST_F(PlacesOfVariables, AreListedPageByPage) {
+  const VariablePlace place{.space = "default"};
+  for (const char* key : {"b", "a", "c"}) world.must(put(place, key, ""));
+  const Json first = *list(place, 2);
+  EXPECT_EQ(first["items"][0]["key"], "a");
+  EXPECT_EQ(first["next"], "b");
+  const Json second = *list(place, 2, "b");
+  EXPECT_EQ(second["items"][0]["key"], "c");
+  EXPECT_EQ(second["next"], nullptr);
+}
+
+TEST_F(PlacesOfVariables, TakeThemWithThem) {
+  const VariablePlace space{.space = "default"};
+  const VariablePlace workflow{.space = "default", .workflow = "waits"};
+  const VariablePlace instance{.space = "default", .instance = id};
+  for (int i = 0; i < 2'500; ++i) {
+    const std::string key = fmt::format("k{}", i);
+    world.command(put(workflow, key, "w"));
+    world.command(put(instance, key, "i"));
+    if (i % 100 == 0) world.settle();
+  }
+  world.must(put(space, "k", "n"));
+  world.must(CancelInstance{.space = "default", .instance = id});
+  EXPECT_THAT(variable_rows(world), SizeIs(5'001));
+  world.must(DeleteInstance{.space = "default", .instance = id});
+  EXPECT_THAT(variable_rows(world), SizeIs(2'501));
+  world.must(DeleteWorkflow{.space = "default", .id = "waits"});
+  EXPECT_THAT(variable_rows(world), SizeIs(1)) << "that of the namespace";
+}
+
+TEST_F(PlacesOfVariables, AreAllOfANamespaceThatIsDeleted) {
+  world.must(CreateNamespace{.name = "other"});
+  world.apply(kWaits, "other");
+  const Json started = world.must(StartInstance{.space = "other", .workflow = "waits"});
+  const InstanceId other = *parse_instance_id(started["id"].get<std::string>());
+  for (int i = 0; i < 1'500; ++i) {
+    world.command(put({.space = "other"}, fmt::format("k{}", i), "n"));
+    if (i % 100 == 0) world.settle();
+  }
+  world.must(put({.space = "other", .workflow = "waits"}, "k", "w"));
+  world.must(put({.space = "other", .instance = other}, "k", "i"));
+  world.must(put({.space = "default"}, "k", "n"));
+  world.must(DeleteNamespace{.name = "other", .cancel = true});
+  EXPECT_THAT(variable_rows(world), ElementsAre("k=\x01\x0atext/plainn"));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -425,5 +425,57 @@ TEST_F(Api, AnswersHeadWithTheHeadersOfGet) {
   EXPECT_EQ(call("HEAD", "/nothing").status, 404);
 }
 
+TEST_F(Api, KeepsTheBytesAndTheContentTypeOfVariables) {
+  const std::string bytes("\0\xff{\r\n", 5);
+  const std::string owners[] = {"", "/workflows/order",
+                                "/instances/" + std::string(FakeService::kInstance)};
+  for (const std::string& owner : owners) {
+    const std::string list = "/v1/ns/default" + owner + "/variables";
+    const HttpReply put = call("PUT", list + "/logo", {{"Content-Type", "image/png; a=b"}}, bytes);
+    EXPECT_EQ(put.status, 200) << put.body;
+    EXPECT_EQ(put.json(), (Json{{"key", "logo"}, {"size", 5}, {"contentType", "image/png; a=b"}}));
+    const HttpReply got = call("GET", list + "/logo");
+    EXPECT_EQ(got.status, 200);
+    EXPECT_EQ(got.header("Content-Type"), "image/png; a=b");
+    EXPECT_EQ(got.header("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(got.header("Content-Security-Policy"), "sandbox; default-src 'none'")
+        << "a page that somebody stored must not act as one of ours";
+    EXPECT_EQ(got.body, bytes);
+    EXPECT_EQ(call("PUT", list + "/a.b-c_D9", {}, "").status, 200) << "no bytes are some as well";
+    EXPECT_EQ(call("GET", list + "/a.b-c_D9").header("Content-Type"), "application/octet-stream");
+    EXPECT_EQ(call("GET", list + "?limit=1").json()["next"], "a.b-c_D9");
+    EXPECT_EQ(call("GET", list + "?cursor=a.b-c_D9").json()["items"][0]["key"], "logo");
+    EXPECT_EQ(call("DELETE", list + "/logo").json(), (Json{{"key", "logo"}, {"deleted", true}}));
+    EXPECT_EQ(call("GET", list + "/logo").code(), "variable.not_found");
+    EXPECT_EQ(call("DELETE", list + "/logo").status, 404);
+  }
+}
+
+TEST_F(Api, RefusesVariablesThatAreNone) {
+  const std::string list = "/v1/ns/default/variables";
+  const std::string longest(kMaxVariableKey, 'x');
+  const Row rows[] = {
+      {"PUT", list + "/1st", {}, "1", 400, "request.identifier"},
+      {"PUT", list + "/a%20b", {}, "1", 400, "request.identifier"},
+      {"PUT", list + "/" + longest + "x", {}, "1", 400, "request.identifier"},
+      {"PUT", list + "/a", {{"Content-Type", "png"}}, "1", 400, "request.content_type"},
+      {"PUT",
+       list + "/a",
+       {},
+       std::string(kMaxVariableBytes + 1, 'x'),
+       413,
+       "request.body_too_large"},
+      {"GET", list + "?cursor=%FF", {}, "", 400, "request.parameter"},
+      {"GET", list + "?limit=0", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/other/variables", {}, "", 404, "namespace.not_found"},
+      {"GET", "/v1/ns/default/instances/x/variables", {}, "", 404, "instance.not_found"},
+      {"POST", list + "/a", {}, "1", 405, "request.method_not_allowed"},
+  };
+  for (const Row& row : rows) {
+    expect(row, call(row.method, row.target, row.headers, row.body));
+  }
+  EXPECT_EQ(call("PUT", list + "/" + longest, {}, std::string(kMaxVariableBytes, 'x')).status, 200);
+}
+
 }  // namespace
 }  // namespace millrace

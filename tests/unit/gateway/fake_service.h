@@ -237,6 +237,32 @@ class FakeService : public Service {
     one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
     return one;
   }
+  Result<Json> variables(const VariablePlace& place, size_t limit,
+                         std::string_view cursor) override {
+    const std::lock_guard lock(mutex_);
+    if (const Status known = check(place.space); !known) return tl::unexpected(known.error());
+    Json items = Json::array();
+    Json next;
+    for (const auto& [name, variable] : variables_) {
+      const std::string prefix = owner_of(place);
+      if (!name.starts_with(prefix)) continue;
+      const std::string key = name.substr(prefix.size());
+      if (key <= cursor) continue;
+      if (items.size() == limit) {
+        next = items.back()["key"];
+        break;
+      }
+      items.push_back(
+          {{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}});
+    }
+    return Json{{"items", items}, {"next", next}};
+  }
+  Result<Variable> variable(const VariablePlace& place, std::string_view key) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(owner_of(place) + std::string(key));
+    if (found != variables_.end()) return found->second;
+    return fail("variable.not_found", "there is no variable " + std::string(key));
+  }
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override {
     if (cursor == "throw") throw std::runtime_error("a library's exception");
     return Json{{"items",
@@ -304,6 +330,23 @@ class FakeService : public Service {
     workflows_.erase(remove.id);
     return Json{{"cancelled", starts_.size()}};
   }
+  static std::string owner_of(const VariablePlace& place) {
+    const std::string instance = place.instance ? to_string(*place.instance) : "";
+    return place.space + "/" + place.workflow + "/" + instance + "/";
+  }
+  Result<Json> take(PutVariable& put) {
+    if (const Status known = check(put.place.space); !known) return tl::unexpected(known.error());
+    variables_[owner_of(put.place) + put.key] = put.value;
+    return Json{{"key", put.key},
+                {"size", put.value.bytes.size()},
+                {"contentType", put.value.content_type}};
+  }
+  Result<Json> take(DeleteVariable& remove) {
+    if (variables_.erase(owner_of(remove.place) + remove.key) == 0) {
+      return fail("variable.not_found", "there is no variable " + remove.key);
+    }
+    return Json{{"key", remove.key}, {"deleted", true}};
+  }
   Result<Json> take(StartInstance& start) {
     if (!workflows_.contains(start.workflow)) return no_workflow(start.workflow);
     if (const auto known = keys_.find(start.idempotency_key);
@@ -345,6 +388,7 @@ class FakeService : public Service {
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::map<std::string, Json> keys_;
+  std::map<std::string, Variable> variables_;
   std::vector<StartInstance> starts_;
   std::set<std::string> seen_;
   std::vector<Event> published_;

@@ -1,0 +1,98 @@
+// /v1/ns/{ns}/variables and below, and the same under a workflow and an instance: values are raw
+// bytes under their content type, lists are JSON.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cloudevents/media_type.h"
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMaxContentType = 255;
+
+Result<std::string> content_type_of(const Request& request) {
+  const std::string* const type = find_header(request.headers, "Content-Type");
+  if (type == nullptr || type->empty()) return std::string("application/octet-stream");
+  if (type->size() <= kMaxContentType && parse_media_type(*type)) return *type;
+  return fail("request.content_type",
+              fmt::format("Content-Type: a media type of {} bytes at most is wanted, such as "
+                          "text/plain",
+                          kMaxContentType));
+}
+
+/// What somebody has stored is shown to a browser as nothing but data: a page of ours it is not.
+Response raw(Variable variable) {
+  return {200,
+          {{"Content-Type", std::move(variable.content_type)},
+           {"Cache-Control", "no-store"},
+           {"Content-Security-Policy", "sandbox; default-src 'none'"}},
+          std::move(variable.bytes)};
+}
+
+Status get(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const VariablePlace place = TRY(variable_place_of(exchange->request()));
+  const std::string key = TRY(variable_key_of(exchange->request()));
+  exchange->answer(raw(TRY(service.variable(place, key))));
+  return {};
+}
+
+Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  Request& request = exchange->request();
+  PutVariable command;
+  command.place = TRY(variable_place_of(request));
+  command.key = TRY(variable_key_of(request));
+  command.value.content_type = TRY(content_type_of(request));
+  command.value.bytes = std::move(request.body);
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  DeleteVariable command;
+  command.place = TRY(variable_place_of(exchange->request()));
+  command.key = TRY(variable_key_of(exchange->request()));
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+}  // namespace
+
+void add_variable_routes(Router& router, Service& service, const RequestLimits& limits) {
+  for (const std::string owner :
+       {"/v1/ns/{ns}", "/v1/ns/{ns}/workflows/{workflow}", "/v1/ns/{ns}/instances/{instance}"}) {
+    router.add({.method = "GET",
+                .path = owner + "/variables",
+                .query = {"limit", "cursor"},
+                .handler = reading([&service](const Request& request) -> Result<Json> {
+                  const VariablePlace place = TRY(variable_place_of(request));
+                  const size_t limit = TRY(limit_parameter(request));
+                  const std::string cursor = text_parameter(request, "cursor");
+                  if (!cursor.empty() && !is_variable_key(cursor)) {
+                    return fail("request.parameter",
+                                fmt::format("cursor: {} is no variable's key", in_quotes(cursor)));
+                  }
+                  return service.variables(place, limit, cursor);
+                })});
+    const std::string one = owner + "/variables/{key}";
+    router.add({.method = "GET", .path = one, .handler = [&service](const auto& exchange) {
+                  return get(service, exchange);
+                }});
+    router.add({.method = "PUT",
+                .path = one,
+                .max_body = limits.variable_bytes,
+                .handler = [&service](const auto& exchange) { return put(service, exchange); }});
+    router.add({.method = "DELETE", .path = one, .handler = [&service](const auto& exchange) {
+                  return remove(service, exchange);
+                }});
+  }
+}
+
+}  // namespace millrace
