@@ -160,7 +160,9 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstan
   const auto& timers = touched->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
-  touched->instance.listen_from = draft_.recent.last();
+  // For one that is on its way the events since it was moved are kept; for another one they are not.
+  Instance& instance = touched->instance;
+  if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
   TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
 }

@@ -326,6 +326,26 @@ states:
   EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
 }
 
+TEST(Subflow, MissesNoEventThatComesBeforeTheNextAttempt) {
+  World world;
+  world.apply(R"(
+id: order
+functions: [{id: f, type: subflow, workflow: charge}]
+states:
+- id: pay
+  type: action
+  action: {function: f, retries: {max_attempts: 1, delay: PT1M, codes: ['*']}}
+  catch: [{error: direktiv.retries.exceeded, transition: wait}]
+- {id: wait, type: consumeEvent, event: {type: confirmed}}
+)");
+  world.apply("id: charge\nstates: [{id: s, type: error, error: no, message: no}]\n");
+  const Json order = world.start("order");
+  world.publish("confirmed", "1", "early");
+  world.settle();
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
+}
+
 TEST(Subflow, KeepsNoEventsForACallerThatCannotWaitForThemAnyMore) {
   World world;
   world.apply(R"(
