@@ -110,6 +110,10 @@ class Server::Parts {
              .reads_events = [this] { return events_->health(); },
              .check_programs =
                  [this](std::span<const std::string> programs) { return pool_->check(programs); },
+             .check_schemas =
+                 [this](std::span<const std::string> schemas) {
+                   return pool_->check_schemas(schemas);
+                 },
              .dead_letters =
                  [this](std::string_view space, size_t limit, std::string_view cursor) {
                    return list_dead_letters(*connection_, space, limit, cursor);
@@ -191,14 +195,18 @@ Result<JqPool*> own_jq_worker() {
 }
 
 Loaded lint_definition(std::string_view text) {
+  using Texts = std::span<const std::string>;
   const Result<JqPool*> worker = own_jq_worker();
-  const auto check = [&](std::span<const std::string> programs) {
-    if (!worker) {
-      return std::vector<std::optional<Error>>(programs.size(), worker.error());
-    }
-    return (*worker)->check(programs);
+  const auto without_worker = [&](Texts texts) {
+    return std::vector<std::optional<Error>>(texts.size(), worker.error());
   };
-  return load_workflow(text, check);
+  const auto check = [&](Texts programs) {
+    return worker ? (*worker)->check(programs) : without_worker(programs);
+  };
+  const auto check_schemas = [&](Texts schemas) {
+    return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
+  };
+  return load_workflow(text, check, check_schemas);
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 // so it is an EvaluationError and not an operating Error.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ inline constexpr std::string_view kJqBadCommand = "direktiv.jq.badCommand";
 inline constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 /// The program needed more memory than a worker has.
 inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
+
+/// The subject does not match the schema, or cannot be validated.
+inline constexpr std::string_view kSchemaFailed = "direktiv.schema.failed";
 
 /// The largest JSON text that a program may make, in bytes.
 inline constexpr size_t kMaxResultBytes = size_t{4} << 20;
@@ -55,11 +59,12 @@ inline tl::unexpected<EvaluationError> result_too_large() {
 /// The one result of a program, or why there is none.
 using QueryResult = tl::expected<Json, EvaluationError>;
 
-/// One program to be run by a worker.
+/// One program to be run by a worker, or one schema.
 struct Query {
-  enum class Mode {
+  enum class Mode : uint8_t {
     kOne,        ///< exactly one result; none or several is direktiv.jq.badCommand
     kCondition,  ///< a switch condition: true if any result is_true, false if none is
+    kSchema,     ///< the program is a JSON Schema: true if the input matches, else an error
   };
 
   std::string program;

@@ -6,10 +6,11 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<const StateType*, 13> kTypes = {
-    &kActionState,   &kConsumeEventState, &kDelayState,   &kErrorState,         &kEventAndState,
-    &kEventXorState, &kForeachState,      &kGenerateEventState, &kGetterState,  &kNoopState,
-    &kParallelState, &kSetterState,       &kSwitchState,
+constexpr std::array<const StateType*, 14> kTypes = {
+    &kActionState,   &kConsumeEventState,  &kDelayState,  &kErrorState,
+    &kEventAndState, &kEventXorState,      &kForeachState, &kGenerateEventState,
+    &kGetterState,   &kNoopState,          &kParallelState, &kSetterState,
+    &kSwitchState,   &kValidateState,
 };
 
 }  // namespace

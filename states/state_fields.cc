@@ -6,6 +6,7 @@
 #include "cloudevents/headers.h"
 #include "cloudevents/media_type.h"
 #include "matchers/pattern.h"
+#include "states/json_schema.h"
 
 namespace millrace {
 namespace {
@@ -174,6 +175,39 @@ void StateFields::texts(
   fields_.each(key, [&](const Member& member, const std::string& path) {
     read_one(member, path, read(member.value, path, read_text).value_or(Template()));
   });
+}
+
+std::string StateFields::required_schema(std::string_view key) {
+  if (!fields_.require(key)) return "";
+  const Node* const node = fields_.node(key);
+  if (node == nullptr || node->kind != Node::Kind::kString) {
+    return inline_schema(key, "a schema, or the id of one in `schemas`");
+  }
+  const auto found = context_.schemas_by_id.find(node->text);
+  if (found != context_.schemas_by_id.end()) return found->second;
+  std::vector<std::string_view> ids;
+  for (const auto& [id, schema] : context_.schemas_by_id) ids.push_back(id);
+  fields_.report(
+      key, "definition.no_schema",
+      fmt::format("there is no schema {}{}", in_quotes(node->text), did_you_mean(node->text, ids)));
+  return "";
+}
+
+std::string StateFields::required_inline_schema(std::string_view key) {
+  return fields_.require(key) ? inline_schema(key, "a schema") : "";
+}
+
+std::string StateFields::inline_schema(std::string_view key, std::string_view wanted) {
+  const Node* const node = fields_.node(key);
+  if (node == nullptr) return "";
+  if (node->kind != Node::Kind::kMapping) {
+    fields_.report(key, "definition.type",
+                   fmt::format("{} is {}; write {}", key, describe(*node), wanted));
+    return "";
+  }
+  check_json_schema(*node, fields_.path(key), context_.findings);
+  context_.schemas.push_back({dump_json(to_json(*node)), fields_.path(key), node->at});
+  return context_.schemas.back().text;
 }
 
 std::optional<StateIndex> StateFields::transition(std::string_view key) {

@@ -29,12 +29,22 @@ struct PlacedProgram {
   Position at;
 };
 
+/// A JSON Schema as JSON, and where it stands: whether valijson can work with it is for the workers
+/// to say.
+struct PlacedSchema {
+  std::string text;
+  std::string path;
+  Position at;
+};
+
 /// What all of one definition shares while it is loaded.
 struct LoadContext {
   Findings& findings;
   std::map<std::string, StateIndex, std::less<>> states;                          ///< by id
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::vector<PlacedProgram> programs;
+  std::vector<PlacedSchema> schemas;
+  std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
   /// How many ids may still be compared for "did you mean". Without a bound a text of 1 MiB, with
   /// thousands of states and as many wrong transitions, is compared for minutes.
   size_t ids_to_compare = 50'000;
@@ -80,6 +90,11 @@ class StateFields {
   /// A media type.
   std::optional<std::string> content_type(std::string_view key);
 
+  /// The JSON of a schema that stands here, or whose id does. Empty if there is none.
+  std::string required_schema(std::string_view key);
+  /// The JSON of a schema that must stand here itself.
+  std::string required_inline_schema(std::string_view key);
+
   // The way on.
 
   std::optional<StateIndex> transition(std::string_view key);
@@ -123,6 +138,7 @@ class StateFields {
   /// are noted, at its own place.
   void place(const Node& node, const std::string& path, Reader reader);
   void report_empty(std::string_view key);
+  std::string inline_schema(std::string_view key, std::string_view wanted);
   std::string likely_state(std::string_view id);
 
   EventPattern event_in(std::string_view key, Jq jq);

@@ -19,5 +19,6 @@ extern const StateType kNoopState;
 extern const StateType kParallelState;
 extern const StateType kSetterState;
 extern const StateType kSwitchState;
+extern const StateType kValidateState;
 
 }  // namespace millrace

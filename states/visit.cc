@@ -192,6 +192,21 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
   return std::nullopt;
 }
 
+std::optional<Outcome> Visit::validate(const std::string& schema,
+                                       const std::optional<Json>& subject) {
+  Evaluation evaluation;
+  evaluation.queries.push_back(
+      {.program = schema,
+       .input = subject ? std::make_shared<const std::string>(dump_json(*subject))
+                        : instance_.data.shared_text(),
+       .mode = Query::Mode::kSchema});
+  auto results = ask(std::move(evaluation));
+  if (!results) return std::move(results).error();
+  const QueryResult& matches = (*results)->front();
+  if (!matches) return raise(matches.error());
+  return std::nullopt;
+}
+
 std::optional<Raise> Visit::set_data(Json data) {
   acted_ = true;
   if (nests_deeper(data, kMaxJsonDepth)) return data_too_deep();

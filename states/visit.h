@@ -58,6 +58,10 @@ class Visit {
   /// What stands behind it is not evaluated, so its errors do not count.
   Evaluated<std::optional<size_t>> first_true(std::span<const Template> conditions);
 
+  /// Has a worker validate the subject, or the whole data, against a JSON Schema. nullopt: it
+  /// matches; else Raise direktiv.schema.failed, or Park.
+  std::optional<Outcome> validate(const std::string& schema, const std::optional<Json>& subject);
+
   /// Replaces the data; Raise millrace.limits.data where it would nest deeper than kMaxJsonDepth.
   std::optional<Raise> set_data(Json data);
   /// Adds or replaces a key of the data; Raise direktiv.jq.notObject where the data is no object,

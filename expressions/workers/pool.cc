@@ -28,9 +28,10 @@ constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
 /// A reply of a worker is checked like any other JSON from outside.
-QueryResult to_result(const wire::Reply& reply) {
+QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
-    return evaluation_failed(kJqBadCommand, reply.text);
+    return evaluation_failed(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand,
+                             reply.text);
   }
   Result<Json> value = parse_json(reply.text);
   if (value) return *std::move(value);
@@ -38,32 +39,38 @@ QueryResult to_result(const wire::Reply& reply) {
                            fmt::format("the result is no JSON: {}", value.error().message));
 }
 
+/// `modes` are those of the queries, in order.
 std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>& replies,
-                                    Duration timeout, const std::string& problem) {
+                                    const std::vector<Query::Mode>& modes, Duration timeout,
+                                    const std::string& problem) {
   std::vector<QueryResult> results;
   results.reserve(replies.size() + 1);
-  for (const wire::Reply& reply : replies) results.push_back(to_result(reply));
+  for (const wire::Reply& reply : replies) {
+    results.push_back(to_result(reply, modes[results.size()]));
+  }
   if (end == Job::End::kAnswered) return results;
+  const bool is_schema = modes[results.size()] == Query::Mode::kSchema;
+  const std::string_view what = is_schema ? "the validation" : "the jq program";
   if (end == Job::End::kTimedOut) {
     results.push_back(evaluation_failed(
-        kTaskTimeout, fmt::format("the jq program was stopped after {} ms", timeout.count())));
+        kTaskTimeout, fmt::format("{} was stopped after {} ms", what, timeout.count())));
   } else if (end == Job::End::kOutOfMemory) {
     results.push_back(
-        evaluation_failed(kJqMemory, "the jq program needs more memory than it may have"));
+        evaluation_failed(kJqMemory, fmt::format("{} needs more memory than it may have", what)));
   } else {
-    results.push_back(evaluation_failed(
-        kJqBadCommand, fmt::format("the jq program cannot be evaluated: {}", problem)));
+    results.push_back(evaluation_failed(is_schema ? kSchemaFailed : kJqBadCommand,
+                                        fmt::format("{} cannot be evaluated: {}", what, problem)));
   }
   return results;
 }
 
-/// How compiling ended, and what jq or the pool says of it: nothing if all is good.
-struct Compiled {
+}  // namespace
+
+/// How a check ended, and what the worker or the pool says of it: nothing if all is good.
+struct JqPool::Verdict {
   Job::End end;
   std::string complaint;
 };
-
-}  // namespace
 
 Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings settings) {
   const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -89,12 +96,30 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   job.lane = evaluation.lane;
   job.timeout = evaluation.timeout;
   job.max_replies = evaluation.queries.size();
-  job.done = [ticket, timeout = evaluation.timeout, done = std::move(done)](
-                 Job::End end, const std::vector<wire::Reply>& replies,
-                 const std::string& problem) {
-    done(ticket, to_results(end, replies, timeout, problem));
+  std::vector<Query::Mode> modes;
+  for (const Query& query : evaluation.queries) modes.push_back(query.mode);
+  job.done = [ticket, modes = std::move(modes), timeout = evaluation.timeout,
+              done = std::move(done)](Job::End end, const std::vector<wire::Reply>& replies,
+                                      const std::string& problem) {
+    done(ticket, to_results(end, replies, modes, timeout, problem));
   };
   manager_->submit(std::move(job));
+}
+
+JqPool::Verdict JqPool::ask(std::string check, std::chrono::steady_clock::time_point deadline) {
+  auto promise = std::make_shared<std::promise<Verdict>>();
+  std::future<Verdict> answer = promise->get_future();
+  Job job;
+  job.kind = Job::Kind::kCheck;
+  job.request = std::move(check);
+  job.done = [promise](Job::End end, const std::vector<wire::Reply>& replies,
+                       const std::string& problem) {
+    const bool is_good = end == Job::End::kAnswered && replies[0].kind == wire::Reply::Kind::kGood;
+    promise->set_value({end, is_good ? "" : replies.empty() ? problem : replies[0].text});
+  };
+  manager_->submit(std::move(job));
+  if (answer.wait_until(deadline) == std::future_status::ready) return answer.get();
+  return {Job::End::kTimedOut, ""};
 }
 
 std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> programs) {
@@ -116,22 +141,6 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
   }
 
   const auto deadline = std::chrono::steady_clock::now() + kCheckTime;
-  const auto compile = [&](std::span<const std::string> texts) -> Compiled {
-    auto promise = std::make_shared<std::promise<Compiled>>();
-    std::future<Compiled> answer = promise->get_future();
-    Job job;
-    job.kind = Job::Kind::kCheck;
-    job.request = wire::encode_check(texts);
-    job.done = [promise](Job::End end, const std::vector<wire::Reply>& replies,
-                         const std::string& problem) {
-      const bool is_good =
-          end == Job::End::kAnswered && replies[0].kind == wire::Reply::Kind::kGood;
-      promise->set_value({end, is_good ? "" : replies.empty() ? problem : replies[0].text});
-    };
-    manager_->submit(std::move(job));
-    if (answer.wait_until(deadline) == std::future_status::ready) return answer.get();
-    return {Job::End::kTimedOut, ""};
-  };
   const auto refuse = [&](std::span<const size_t> members, const Error& error) {
     for (const size_t member : members) verdicts[member] = error;
   };
@@ -140,7 +149,7 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
     std::vector<std::string> texts;
     texts.reserve(members.size());
     for (const size_t member : members) texts.push_back(programs[member]);
-    const auto [end, complaint] = compile(texts);
+    const auto [end, complaint] = ask(wire::encode_check(texts), deadline);
     if (end == Job::End::kAnswered && complaint.empty()) continue;
     if (end == Job::End::kUnavailable) {
       refuse(members, {"jq.unavailable", complaint});
@@ -164,6 +173,26 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
     } else {
       refuse(members,
              {"jq.check_failed", fmt::format("jq cannot compile the program: {}", complaint)});
+    }
+  }
+  return verdicts;
+}
+
+std::vector<std::optional<Error>> JqPool::check_schemas(std::span<const std::string> schemas) {
+  const auto deadline = std::chrono::steady_clock::now() + kCheckTime;
+  std::vector<std::optional<Error>> verdicts;
+  for (const std::string& schema : schemas) {
+    const auto [end, complaint] = ask(wire::encode_check_schema(schema), deadline);
+    if (end == Job::End::kAnswered) {
+      verdicts.push_back(complaint.empty() ? std::nullopt
+                                           : std::optional(Error{"schema.malformed", complaint}));
+    } else if (end == Job::End::kUnavailable) {
+      verdicts.push_back(Error{"jq.unavailable", complaint});
+    } else {
+      verdicts.push_back(Error{"schema.check_failed",
+                               end == Job::End::kTimedOut
+                                   ? "the schema cannot be read in time"
+                                   : fmt::format("the schema cannot be read: {}", complaint)});
     }
   }
   return verdicts;

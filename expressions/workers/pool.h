@@ -7,6 +7,7 @@
 // lane's other ones: so a program that never ends delays its own workflow only.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,11 +74,18 @@ class JqPool {
   /// started.
   std::vector<std::optional<Error>> check(std::span<const std::string> programs);
 
+  /// The same for JSON Schemas. Errors: `schema.malformed`; `schema.check_failed` for one that a
+  /// worker cannot read, or not in time; `jq.unavailable`.
+  std::vector<std::optional<Error>> check_schemas(std::span<const std::string> schemas);
+
   Stats stats() const;
 
  private:
   class Manager;
+  struct Verdict;
   explicit JqPool(std::unique_ptr<Manager> manager);
+
+  Verdict ask(std::string check, std::chrono::steady_clock::time_point deadline);
 
   std::unique_ptr<Manager> manager_;
 };

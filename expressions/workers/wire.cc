@@ -8,7 +8,7 @@
 namespace millrace::wire {
 namespace {
 
-enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2 };
+enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2, kCheckSchema = 3 };
 
 class Encoder {
  public:
@@ -77,7 +77,8 @@ std::optional<Request> decode_evaluate(Decoder& in) {
   }
   for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
     Query query;
-    query.mode = in.get<uint8_t>() != 0 ? Query::Mode::kCondition : Query::Mode::kOne;
+    query.mode = in.get<Query::Mode>();
+    if (query.mode > Query::Mode::kSchema) return std::nullopt;
     const auto input = in.get<uint32_t>();
     if (input >= inputs.size()) return std::nullopt;
     query.input = inputs[input];
@@ -93,6 +94,12 @@ std::optional<Request> decode_check(Decoder& in) {
   for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
     request.programs.emplace_back(in.get_text());
   }
+  if (!in.finished()) return std::nullopt;
+  return request;
+}
+
+std::optional<Request> decode_check_schema(Decoder& in) {
+  CheckSchemaRequest request{std::string(in.get_text())};
   if (!in.finished()) return std::nullopt;
   return request;
 }
@@ -117,7 +124,7 @@ std::string encode(const Evaluation& evaluation) {
   for (const std::string* input : inputs) out.put_text(*input);
   out.put(static_cast<uint32_t>(evaluation.queries.size()));
   for (const Query& query : evaluation.queries) {
-    out.put(static_cast<uint8_t>(query.mode == Query::Mode::kCondition));
+    out.put(query.mode);
     out.put(places.at(query.input.get()));
     out.put_text(query.program);
   }
@@ -137,6 +144,13 @@ std::string encode_check(std::span<const std::string> programs) {
   return std::move(out).finish();
 }
 
+std::string encode_check_schema(std::string_view schema) {
+  Encoder out;
+  out.put(Tag::kCheckSchema);
+  out.put_text(schema);
+  return std::move(out).finish();
+}
+
 std::string encode(const Reply& reply) {
   Encoder out;
   out.put(reply.kind);
@@ -152,6 +166,8 @@ std::optional<Request> decode_request(std::string_view body) {
       return decode_evaluate(in);
     case Tag::kCheck:
       return decode_check(in);
+    case Tag::kCheckSchema:
+      return decode_check_schema(in);
   }
   return std::nullopt;
 }

@@ -28,7 +28,11 @@ struct EvaluateRequest {
 struct CheckRequest {
   std::vector<std::string> programs;
 };
-using Request = std::variant<EvaluateRequest, CheckRequest>;
+/// Whether the schema can be used.
+struct CheckSchemaRequest {
+  std::string schema;
+};
+using Request = std::variant<EvaluateRequest, CheckRequest, CheckSchemaRequest>;
 
 /// A worker says one kReady when it has started, then one reply for each query evaluated, or one
 /// for a check. If it has to compile for an evaluation, that stands between kCompiling and
@@ -37,8 +41,8 @@ struct Reply {
   enum class Kind : uint8_t {
     kReady,
     kValue,  ///< `text` is the result's JSON
-    kError,  ///< a direktiv.jq.badCommand; `text` is the message
-    kGood,   ///< the programs of a check compile
+    kError,  ///< a direktiv.jq.badCommand or direktiv.schema.failed; `text` is the message
+    kGood,   ///< the programs of a check compile, or its schema
     kCompiling,
     kCompiled,
   };
@@ -50,6 +54,7 @@ struct Reply {
 /// Complete messages, their length included.
 std::string encode(const Evaluation& evaluation);
 std::string encode_check(std::span<const std::string> programs);
+std::string encode_check_schema(std::string_view schema);
 std::string encode(const Reply& reply);
 
 /// Has the complete message of an evaluation begin with that query.

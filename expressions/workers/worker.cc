@@ -14,6 +14,7 @@
 #include "expressions/workers/child.h"
 #include "expressions/workers/confinement.h"
 #include "expressions/workers/jq_program.h"
+#include "expressions/workers/json_schema.h"
 #include "expressions/workers/launcher.h"
 #include "expressions/workers/wire.h"
 
@@ -21,32 +22,37 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMaxPrograms = 1024;  // 30 KB each
+constexpr size_t kMaxSchemas = 32;     // of at most 256 KiB of text
 
-/// Compiled programs, the least recently used one dropped when there are too many. What does not
-/// compile is remembered, too.
-class ProgramCache {
+/// What was compiled, the least recently used dropped when there is too much. What does not compile
+/// is remembered, too.
+template <class Compiled>
+class Cache {
  public:
+  explicit Cache(size_t most) : most_(most) {}
+
   bool has(const std::string& text) const { return places_.contains(text); }
 
-  Result<JqProgram>& get(const std::string& text) {
+  Result<Compiled>& get(const std::string& text) {
     const auto known = places_.find(text);
     if (known != places_.end()) {
-      programs_.splice(programs_.begin(), programs_, known->second);
+      all_.splice(all_.begin(), all_, known->second);
       return known->second->second;
     }
-    if (programs_.size() == kMaxPrograms) {
-      places_.erase(programs_.back().first);
-      programs_.pop_back();
+    if (all_.size() == most_) {
+      places_.erase(all_.back().first);
+      all_.pop_back();
     }
-    programs_.emplace_front(text, JqProgram::compile(text));
-    places_.emplace(programs_.front().first, programs_.begin());
-    return programs_.front().second;
+    all_.emplace_front(text, Compiled::compile(text));
+    places_.emplace(all_.front().first, all_.begin());
+    return all_.front().second;
   }
 
  private:
-  using Programs = std::list<std::pair<std::string, Result<JqProgram>>>;
-  Programs programs_;                                                // the last used first
-  std::unordered_map<std::string_view, Programs::iterator> places_;  // views of programs_
+  using All = std::list<std::pair<std::string, Result<Compiled>>>;
+  const size_t most_;
+  All all_;                                                              // the last used first
+  std::unordered_map<std::string_view, typename All::iterator> places_;  // views of all_
 };
 
 class Worker {
@@ -73,10 +79,15 @@ class Worker {
     std::unordered_map<const std::string*, JqInput> inputs;
     for (size_t i = request.first; i < request.queries.size() && connected_; ++i) {
       const Query& query = request.queries[i];
-      const JqInput& input =
-          inputs.try_emplace(query.input.get(), *query.input, request.now).first->second;
+      wire::Reply reply;
+      if (query.mode == Query::Mode::kSchema) {
+        reply = validate(query);
+      } else {
+        const JqInput& input =
+            inputs.try_emplace(query.input.get(), *query.input, request.now).first->second;
+        reply = evaluate(query, input);
+      }
       // Each result leaves at once: if the next program kills us, the pool knows which it was.
-      wire::Reply reply = evaluate(query, input);
       const bool stops =
           request.stop_at_true && (reply.kind == wire::Reply::Kind::kError || reply.text == "true");
       reply.last = stops || i + 1 == request.queries.size();
@@ -89,21 +100,46 @@ class Worker {
   void compile(const wire::EvaluateRequest& request) {
     bool compiled = false;
     for (size_t i = request.first; i < request.queries.size(); ++i) {
-      const std::string& program = request.queries[i].program;
-      if (programs_.has(program)) continue;
+      const auto& [program, input, mode] = request.queries[i];
+      const bool is_schema = mode == Query::Mode::kSchema;
+      if (is_schema ? schemas_.has(program) : programs_.has(program)) continue;
       if (!std::exchange(compiled, true)) send({wire::Reply::Kind::kCompiling, false, ""});
-      programs_.get(program);
+      if (is_schema) {
+        schemas_.get(program);
+      } else {
+        programs_.get(program);
+      }
     }
     if (compiled) send({wire::Reply::Kind::kCompiled, false, ""});
   }
 
   void answer(const wire::CheckRequest& request) {
     const Status status = JqProgram::check(request.programs);
-    if (status) {
+    say(status ? nullptr : &status.error());
+  }
+
+  void answer(const wire::CheckSchemaRequest& request) {
+    const Result<JsonSchema>& schema = schemas_.get(request.schema);
+    say(schema ? nullptr : &schema.error());
+  }
+
+  void say(const Error* wrong) {
+    if (wrong == nullptr) {
       send({wire::Reply::Kind::kGood, true, ""});
     } else {
-      send({wire::Reply::Kind::kError, true, status.error().message});
+      send({wire::Reply::Kind::kError, true, wrong->message});
     }
+  }
+
+  wire::Reply validate(const Query& query) {
+    Result<JsonSchema>& schema = schemas_.get(query.program);
+    if (!schema) return {wire::Reply::Kind::kError, true, schema.error().message};
+    const Result<Json> subject = parse_json(*query.input);
+    if (!subject) return {wire::Reply::Kind::kError, true, subject.error().message};
+    const auto violations = schema->violations(*subject);
+    if (!violations) return {wire::Reply::Kind::kValue, true, "true"};
+    return {wire::Reply::Kind::kError, true,
+            "the subject does not match the schema: " + *violations};
   }
 
   wire::Reply evaluate(const Query& query, const JqInput& input) {
@@ -140,7 +176,8 @@ class Worker {
   const int fd_;
   bool connected_ = true;
   wire::MessageReader reader_;
-  ProgramCache programs_;
+  Cache<JqProgram> programs_{kMaxPrograms};
+  Cache<JsonSchema> schemas_{kMaxSchemas};
 };
 
 int run_worker(int fd) {

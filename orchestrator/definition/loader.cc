@@ -40,11 +40,25 @@ class Loader {
       workflow.timeouts.kill = timeouts.duration("kill");
     });
     read_functions(fields);
+    read_schemas(fields);
     number_states(document);
     read_states(fields, workflow);
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
     workflow.functions = std::move(context_.functions);
     return workflow;
+  }
+
+  /// Has the schemas checked that stand where nothing was found yet.
+  void check_schemas(const SchemaCheck& check) {
+    if (context_.findings.has_errors()) return;
+    std::vector<std::string> texts;
+    for (const PlacedSchema& schema : context_.schemas) texts.push_back(schema.text);
+    const std::vector<std::optional<Error>> errors = check(texts);
+    for (size_t i = 0; i < errors.size(); ++i) {
+      const PlacedSchema& schema = context_.schemas[i];
+      if (!errors[i]) continue;
+      context_.findings.error(errors[i]->code, schema.path, schema.at, errors[i]->message);
+    }
   }
 
   /// Has the programs checked, each text once.
@@ -115,6 +129,16 @@ class Loader {
         is_later ? fmt::format("this version does not carry out {} functions, only subflow", type)
                  : fmt::format("{} is no type of function; there is subflow", in_quotes(type)));
     return false;
+  }
+
+  void read_schemas(Fields& fields) {
+    fields.objects("schemas", [&](Fields& entry) {
+      const std::string id = entry.required_identifier("id");
+      std::string schema = StateFields(entry, context_).required_inline_schema("schema");
+      if (id.empty() || context_.schemas_by_id.emplace(id, std::move(schema)).second) return;
+      entry.report("id", "definition.duplicate_id",
+                   fmt::format("another schema has the id {} already", in_quotes(id)));
+    });
   }
 
   /// Gives each state its index before any of them is read: a transition may go forward.
@@ -274,13 +298,15 @@ class Loader {
 
 }  // namespace
 
-Loaded load_workflow(std::string_view text, const ProgramCheck& check) {
+Loaded load_workflow(std::string_view text, const ProgramCheck& check,
+                     const SchemaCheck& check_schemas) {
   Loaded loaded;
   const std::optional<Node> document = parse_document(text, loaded.findings);
   if (!document) return loaded;
   Loader loader(loaded.findings);
   auto workflow = std::make_shared<Workflow>(loader.read(*document));
   if (check) loader.check_programs(check);
+  if (check_schemas) loader.check_schemas(check_schemas);
   if (!loaded.findings.has_errors()) loaded.workflow = std::move(workflow);
   return loaded;
 }

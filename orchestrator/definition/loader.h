@@ -21,15 +21,20 @@ namespace millrace {
 using ProgramCheck =
     std::function<std::vector<std::optional<Error>>(std::span<const std::string> programs)>;
 
+/// The same for JSON Schemas: whether a worker can work with them.
+using SchemaCheck =
+    std::function<std::vector<std::optional<Error>>(std::span<const std::string> schemas)>;
+
 struct Loaded {
   std::shared_ptr<const Workflow> workflow;  ///< null if there are errors among the findings
   Findings findings;
 };
 
 /// Programs are given to `check` up to 200 at a time and no more after 20 wrong ones; then a
-/// warning `jq.unchecked` says so. `check` may be empty for a text whose programs were checked
-/// before: one from the store.
-Loaded load_workflow(std::string_view text, const ProgramCheck& check);
+/// warning `jq.unchecked` says so. The checks may be empty for a text whose programs and schemas
+/// were checked before: one from the store.
+Loaded load_workflow(std::string_view text, const ProgramCheck& check,
+                     const SchemaCheck& check_schemas = nullptr);
 
 /// Loads a text from the store, which was checked when it came there. Error `definition.findings`.
 Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text);

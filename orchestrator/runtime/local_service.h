@@ -26,6 +26,7 @@ class LocalService final : public Service {
     const BrokerLosses& losses;
     std::function<Status()> reads_events;  ///< whether the event stream is being read, or why not
     ProgramCheck check_programs;
+    SchemaCheck check_schemas;
     /// Reads the dead letters of a namespace from the broker.
     std::function<Result<Json>(std::string_view space, size_t limit, std::string_view cursor)>
         dead_letters;

@@ -171,6 +171,20 @@ TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {
                 trace_of(millrace_, {ready.at("id"), pickup.at("id")}));
 }
 
+TEST_F(Examples, CheckedOrderSaysWhatIsWrongWithAnOrder) {
+  apply("checked-order", "checked-order.yaml");
+  paste("checked-order", 0);
+  EXPECT_EQ(published("order.accepted")["data"], (Json{{"order", "AT-7"}}));
+  EXPECT_THAT(published("order.refused")["data"]["why"].get<std::string>(),
+              HasSubstr(".lines[0].price: Expected number greater than"));
+  const std::vector<Json> all = millrace_.items("instances?workflow=checked-order");
+  ASSERT_EQ(all.size(), 2U);
+  std::vector<std::string> ids;  // oldest first
+  for (auto one = all.rbegin(); one != all.rend(); ++one) ids.push_back(one->at("id"));
+  for (const std::string& id : ids) millrace_.instance_once(id, "complete");
+  expect_golden(file_of("checked-order", "trace.golden"), trace_of(millrace_, ids));
+}
+
 TEST_F(Examples, MorningDigestIsStartedByTheClockOrByHand) {
   apply("morning-digest", "morning-digest.yaml");
   const ProcessEnd end = paste("morning-digest", 0);

@@ -46,8 +46,12 @@ std::string shown_publish(const Publish& publish, const Instance& instance, Time
 }
 
 std::string shown_evaluate(const Evaluate& evaluate) {
-  std::vector<std::string_view> programs;
-  for (const Query& query : evaluate.evaluation.queries) programs.push_back(query.program);
+  std::vector<std::string> programs;
+  for (const Query& query : evaluate.evaluation.queries) {
+    programs.push_back(query.mode == Query::Mode::kSchema
+                           ? fmt::format("whether {} matches {}", *query.input, query.program)
+                           : query.program);
+  }
   return fmt::format("evaluates{} {}", evaluate.evaluation.stop_at_true ? " until true:" : "",
                      fmt::join(programs, " ; "));
 }

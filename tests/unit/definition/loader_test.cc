@@ -184,6 +184,7 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "definition.message_args",
                        "definition.message_format",
                        "definition.missing",
+                       "definition.no_schema",
                        "definition.no_state",
                        "definition.not_here",
                        "definition.not_jq",
@@ -206,6 +207,10 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "jq.unbalanced",
                        "jq.unterminated",
                        "pattern.malformed",
+                       "schema.ref",
+                       "schema.type",
+                       "schema.unknown_key",
+                       "schema.value",
                        "zone.unknown",
                    }));
 }

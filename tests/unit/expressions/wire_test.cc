@@ -10,10 +10,11 @@ std::string_view body(std::string_view message) { return message.substr(4); }
 TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   const auto input = std::make_shared<const std::string>("{\"a\":1}");
   const auto other = std::make_shared<const std::string>("2");
-  const Evaluation evaluation{
-      .queries = {{".a", input}, {".b", other, Query::Mode::kCondition}, {".c", input}},
-      .stop_at_true = true,
-      .now = from_millis(-5)};
+  const Evaluation evaluation{.queries = {{".a", input},
+                                          {".b", other, Query::Mode::kCondition},
+                                          {"{}", input, Query::Mode::kSchema}},
+                              .stop_at_true = true,
+                              .now = from_millis(-5)};
   const std::optional<Request> request = decode_request(body(encode(evaluation)));
   ASSERT_TRUE(request);
   const auto& read = std::get<EvaluateRequest>(*request);
@@ -22,8 +23,13 @@ TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   ASSERT_EQ(read.queries.size(), 3);
   EXPECT_EQ(read.queries[1].program, ".b");
   EXPECT_EQ(read.queries[1].mode, Query::Mode::kCondition);
+  EXPECT_EQ(read.queries[2].mode, Query::Mode::kSchema);
   EXPECT_EQ(*read.queries[1].input, "2");
   EXPECT_EQ(read.queries[2].input, read.queries[0].input) << "an input that is shared stays so";
+
+  const auto check = decode_request(body(encode_check_schema("{}")));
+  ASSERT_TRUE(check);
+  EXPECT_EQ(std::get<CheckSchemaRequest>(*check).schema, "{}");
 
   const std::optional<Reply> reply =
       decode_reply(body(encode(Reply{Reply::Kind::kError, false, "x"})));
@@ -47,7 +53,7 @@ TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
   const std::vector<std::string> programs{".a", ".b"};
   for (const std::string& whole :
        {encode(Evaluation{.queries = {{".a", std::make_shared<const std::string>("1")}}}),
-        encode_check(programs)}) {
+        encode_check(programs), encode_check_schema("{}")}) {
     for (size_t size = 0; size < body(whole).size(); ++size) {
       EXPECT_FALSE(decode_request(body(whole).substr(0, size))) << size;
     }
