@@ -169,6 +169,13 @@ states:
 )",
      .entered = {"a"},
      .also = kEvaluations},
+    {.name = "validate",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: validate, schema: {type: object, required: [begin]}, transition: b}
+- {id: b, type: noop}
+)",
+     .entered = {"a", "b"},
+     .also = kEvaluations},
 };
 
 /// The program through one scenario: what its death leaves without an answer is asked again.
@@ -438,6 +445,37 @@ TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
       EXPECT_EQ(walk.deaths().at(0).code, kKilled);
       walk.expect_right();
     });
+  }
+}
+
+TEST_F(Faults, AScheduleTicksOnceWhateverOfItWasOnDisk) {
+  Campaign campaign("crash points: schedule", "no tick twice, each of its instances to its end");
+  prepare({.name = "schedule", .definition = R"(
+id: work
+start: {type: scheduled, cron: "@every 1s"}
+states: [{id: done, type: noop}]
+)"});
+  for (const char* const point :
+       {"timer-applied", "finished", "written", "pages-synced", "root-written", "committed"}) {
+    for (int hit = 1; hit <= kHits; ++hit) {
+      campaign.run(fmt::format("{}:{}", point, hit), [&] {
+        MillraceServer server(nats_.url(), {}, MILLRACE_FAULTS_PROGRAM);
+        std::filesystem::copy(prepared(), server.data());
+        server.launch(crash_at(point, hit));
+        EXPECT_EQ(server.end().code, kKilled);
+        server.start();
+        EXPECT_TRUE(
+            eventually([&] { return server.items("instances?status=complete").size() > 4; }));
+        std::set<std::string> ticks;
+        for (const Json& instance : server.items("instances?status=complete")) {
+          const Json started = server.history(instance.at("id").get<std::string>()).at(0);
+          const std::string tick = started.at("detail").at("tick");
+          EXPECT_TRUE(ticks.insert(tick).second) << tick << " came twice";
+          EXPECT_LE(tick, started.at("time").get<std::string>()) << "it came too early";
+        }
+        server.kill();
+      });
+    }
   }
 }
 

@@ -67,8 +67,11 @@ std::vector<std::string> due(Waiting& waiting, int64_t now) {
                           of->instance.bytes[15]);
     } else if (const auto* delayed = std::get_if<TimerInput::OfDelayedEvent>(&timer.owner)) {
       owner = fmt::format("delayed {}", delayed->number);
+    } else if (const auto* grouped = std::get_if<TimerInput::OfGroupedEvent>(&timer.owner)) {
+      owner = fmt::format("grouped {}", grouped->number);
     } else {
-      owner = fmt::format("grouped {}", std::get<TimerInput::OfGroupedEvent>(timer.owner).number);
+      const auto workflow = std::get<TimerInput::OfSchedule>(timer.owner).workflow;
+      owner = fmt::format("schedule {}", static_cast<uint32_t>(workflow));
     }
     all.push_back(fmt::format("{} {}", to_millis(timer.deadline), owner));
   }
@@ -140,6 +143,7 @@ TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
   waiting.update("default", waiter(5, {}, {delay(30), timeout(40)}));
   waiting.update("default", waiter(3, {}, {timeout(30)}));
   waiting.arm_grouped(2, from_millis(30));
+  waiting.arm_schedule(WorkflowNumber(4), from_millis(30));
   waiting.arm_delayed(4, from_millis(30));
   waiting.arm_delayed(3, from_millis(30));
   waiting.arm_delayed(1, from_millis(20));
@@ -147,7 +151,7 @@ TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
   EXPECT_THAT(due(waiting, 19), IsEmpty());
   EXPECT_THAT(due(waiting, 30),
               ElementsAre("20 delayed 1", "30 delayed 3", "30 delayed 4", "30 grouped 2",
-                          "30 timeout 3", "30 timeout 9", "30 delay 5"));
+                          "30 schedule 4", "30 timeout 3", "30 timeout 9", "30 delay 5"));
   EXPECT_THAT(due(waiting, 40), ElementsAre("40 timeout 5"));
   EXPECT_EQ(waiting.next_deadline(), std::nullopt);
 }
@@ -157,10 +161,14 @@ TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
   waiting.arm_grouped(1, from_millis(10));
   waiting.arm_grouped(2, from_millis(10));
   waiting.arm_delayed(1, from_millis(10));
+  waiting.arm_schedule(WorkflowNumber(1), from_millis(10));
   waiting.disarm_grouped(1);
   waiting.disarm_grouped(7);
-  EXPECT_EQ(waiting.timers(), 2U);
+  EXPECT_EQ(waiting.timers(), 3U);
+  waiting.arm_schedule(WorkflowNumber(1), from_millis(11));
   EXPECT_THAT(due(waiting, 10), ElementsAre("10 delayed 1", "10 grouped 2"));
+  waiting.disarm_schedule(WorkflowNumber(1));
+  EXPECT_THAT(due(waiting, 11), IsEmpty());
 
   // One that has fired is no longer armed, whatever has its place by now.
   waiting.arm_grouped(3, from_millis(20));
