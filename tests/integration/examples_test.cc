@@ -194,5 +194,23 @@ TEST_F(Examples, MorningDigestIsStartedByTheClockOrByHand) {
   expect_golden(file_of("morning-digest", "trace.golden"), trace_of(millrace_, {ended.at("id")}));
 }
 
+TEST_F(Examples, ExchangeRateIsKeptByOneWorkflowAndReadByAnother) {
+  apply("exchange-rate", "keep-rate.yaml");
+  apply("exchange-rate", "quote.yaml");
+  const std::string early = millrace_.start_instance("quote", {{"amount", 1000}});
+  EXPECT_EQ(millrace_.instance_once(early, "failed")["error"]["code"], "quote.noRate");
+  const std::string output = paste("exchange-rate", 0).output;
+  EXPECT_EQ(Json::parse(output.substr(output.rfind("{\n"))),
+            Json::parse(R"({"amount":500,"currency":"EUR"})"));
+  EXPECT_THAT(paste("exchange-rate", 1).output, HasSubstr("rate"));
+  const Json kept = millrace_.only_instance_once("keep-rate", "complete");
+  EXPECT_EQ(millrace_.get("variables/rate"), Json::parse(R"({"currency":"EUR","rate":0.75})"));
+  const std::string quoted = millrace_.start_instance("quote", {{"amount", 1000}});
+  EXPECT_EQ(millrace_.instance_once(quoted, "complete")["output"],
+            Json::parse(R"({"amount":750,"currency":"EUR"})"));
+  expect_golden(file_of("exchange-rate", "trace.golden"),
+                trace_of(millrace_, {early, kept.at("id"), quoted}));
+}
+
 }  // namespace
 }  // namespace millrace
