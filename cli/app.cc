@@ -37,6 +37,7 @@ class App {
     add_event();
     add_lists();
     add_variable();
+    add_secret();
     add_namespace();
     add_run();
     verb(app_, "version", "Says which version this is", "millrace version", [this] {
@@ -151,6 +152,8 @@ class App {
             if (serve_.data.empty()) {
               return wrong_usage("--data (or MILLRACE_DATA) is needed");
             }
+            serve_.secret_key_file =
+                setting(serve_.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"}, "");
             serve_.task_timeout = TRY(
                 duration(bounds_.task_timeout, "task-timeout", {"MILLRACE_TASK_TIMEOUT"}, "10s"));
             serve_.dedupe_window = TRY(duration(bounds_.dedupe_window, "dedupe-window",
@@ -175,6 +178,11 @@ class App {
               "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY are "
               "read too")
           ->type_name("URL");
+      serve
+          .add_option("--secret-key-file", serve_.secret_key_file,
+                      "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; one that is "
+                      "made in the folder of the data)")
+          ->type_name("FILE");
       serve
           .add_option("--task-timeout", bounds_.task_timeout,
                       "Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; 10s)")
@@ -391,6 +399,22 @@ class App {
         asking(variable, "delete", "Deletes a variable", "millrace variable delete limits",
                [this](Session& session) { return delete_variable(session, variable_); });
     add_variable_key(remove);
+  }
+
+  void add_secret() {
+    CLI::App& secret = noun(app_, "secret", "What actions may know and nobody else is told");
+    CLI::App& set = asking(secret, "set", "Sets a secret to what standard input says",
+                           "millrace secret set api-token < token.txt",
+                           [this](Session& session) { return set_secret(session, id_); });
+    add_id(set, "Name of the secret");
+    CLI::App& list =
+        asking(secret, "list", "Lists the names of the secrets", "millrace secret list",
+               [this](Session& session) { return list_secrets(session, list_.page); });
+    add_page(list, list_.page);
+    CLI::App& remove =
+        asking(secret, "delete", "Deletes a secret", "millrace secret delete api-token",
+               [this](Session& session) { return delete_secret(session, id_); });
+    add_id(remove, "Name of the secret");
   }
 
   void add_namespace() {

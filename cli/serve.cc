@@ -55,6 +55,7 @@ int run_serve(const ServeOptions& options) {
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
                                .nats = connection_settings(options),
+                               .secret_key_file = options.secret_key_file,
                                .task_timeout = options.task_timeout,
                                .dedupe_window = options.dedupe_window,
                                .dedupe_events = options.dedupe_events,

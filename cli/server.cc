@@ -57,6 +57,8 @@ Json describe(const ServerSettings& settings) {
            {{"eventBytes", kMaxEventBytes},
             {"batchEvents", kMaxBatchEvents},
             {"definitionBytes", kMaxDocumentSize},
+            {"variableBytes", kMaxVariableBytes},
+            {"secretBytes", kMaxSecretBytes},
             {"jsonDepth", kMaxJsonDepth},
             {"storeBytes", settings.store_limit},
             {"outboxBytes", Marks().outbox_bytes},
@@ -172,8 +174,8 @@ class Server::Parts {
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
-  auto environment =
-      TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit}));
+  auto environment = TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
+                                                           .key_file = settings.secret_key_file}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
   auto connection = TRY(Connection::open(settings.nats));
   auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),

@@ -88,6 +88,11 @@ Ended set_variable(Session& session, const VariableOptions& options);
 Ended list_variables(Session& session, const VariableOptions& options, const PageOptions& page);
 Ended delete_variable(Session& session, const VariableOptions& options);
 
+// secret.cc
+Ended set_secret(Session& session, const std::string& name);
+Ended list_secrets(Session& session, const PageOptions& page);
+Ended delete_secret(Session& session, const std::string& name);
+
 // namespace.cc
 Ended list_namespaces(Session& session);
 Ended create_namespace(Session& session, const std::string& name);

@@ -55,6 +55,14 @@ Result<std::string> variable_key_of(const Request& request) {
               fmt::format("{} cannot name a variable: {}", in_quotes(key), kVariableKeyRule));
 }
 
+Result<std::string> secret_of(const Request& request) {
+  const std::string& name = part(request, "secret");
+  if (is_identifier(name)) return name;
+  return fail("request.identifier",
+              fmt::format("{} cannot name a secret: 1 to 128 letters, digits, `.`, `-` and `_`",
+                          in_quotes(name)));
+}
+
 std::string text_parameter(const Request& request, std::string_view name) {
   const auto found = request.query.find(name);
   return found == request.query.end() ? std::string() : found->second;

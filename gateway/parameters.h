@@ -28,6 +28,9 @@ Result<VariablePlace> variable_place_of(const Request& request);
 /// The `{key}` of the path: a variable's.
 Result<std::string> variable_key_of(const Request& request);
 
+/// The `{secret}` of the path: an identifier.
+Result<std::string> secret_of(const Request& request);
+
 /// A parameter's text; empty if it is not given.
 std::string text_parameter(const Request& request, std::string_view name);
 

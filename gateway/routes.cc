@@ -20,6 +20,7 @@ Router make_router(Service& service, const RequestLimits& limits) {
   add_schedule_routes(router, service);
   add_instance_routes(router, service);
   add_variable_routes(router, service, limits);
+  add_secret_routes(router, service);
   add_system_routes(router, service);
   return router;
 }

@@ -29,6 +29,7 @@ void add_instance_routes(Router& router, Service& service);
 void add_namespace_routes(Router& router, Service& service);
 void add_schedule_routes(Router& router, Service& service);
 void add_variable_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_secret_routes(Router& router, Service& service);
 void add_system_routes(Router& router, Service& service);
 
 /// All of them.

@@ -138,9 +138,21 @@ struct DeleteVariable {
   VariablePlace place;
   std::string key;
 };
+inline constexpr size_t kMaxSecretBytes = size_t{64} << 10;
+
+/// A secret of a namespace. The value is told to actions and nobody else.
+struct PutSecret {
+  std::string space;
+  std::string name;   ///< is_identifier
+  std::string value;  ///< UTF-8, kMaxSecretBytes at most
+};
+struct DeleteSecret {
+  std::string space;
+  std::string name;
+};
 using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
                              CancelInstance, DeleteInstance, CreateNamespace, DeleteNamespace,
-                             PutVariable, DeleteVariable>;
+                             PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
 
 struct CommandInput {
   uint64_t request = 0;  ///< the asker's own number, in its Answer again

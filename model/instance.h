@@ -162,6 +162,9 @@ struct Instance {
 
   LazyJson input;
   LazyJson data;
+
+  /// There is something of a secret in it: its rows are sealed, and what they hold is told nobody.
+  bool sealed = false;
 };
 
 /// Whether the instance waits for that attempt of that call.

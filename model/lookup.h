@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "model/variable.h"
 
@@ -15,6 +17,7 @@ class Lookup {
 
   /// nullopt: there is none.
   virtual std::optional<Variable> variable(const VariableName& name) const = 0;
+  virtual std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const = 0;
 };
 
 }  // namespace millrace

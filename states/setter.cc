@@ -26,8 +26,9 @@ Variable variable_of(const Json& value, const std::optional<std::string>& conten
   }
   if (!value.is_string()) return {.content_type = "application/json", .bytes = dump_json(value)};
   const auto& text = value.get_ref<const std::string&>();
-  if (to_lower(*content_type).starts_with("text/")) return {*content_type, text};
-  return {*content_type, base64_decode(text).value_or(text)};
+  if (to_lower(*content_type).starts_with("text/"))
+    return {.content_type = *content_type, .bytes = text};
+  return {.content_type = *content_type, .bytes = base64_decode(text).value_or(text)};
 }
 
 class Setter final : public State {

@@ -341,12 +341,17 @@ std::optional<Raise> Visit::start_detached(const Function& function, LazyJson in
   return std::nullopt;
 }
 
-std::optional<Variable> Visit::variable(VariableScope scope, const std::string& key) const {
+std::optional<Variable> Visit::variable(VariableScope scope, const std::string& key) {
   const VariableName name{owner_of(instance_, scope), key};
-  for (const auto* effects : {&effects_, &earlier_}) {
-    if (const SetVariable* set = newest(*effects, name)) return set->value;
-  }
-  return lookup_.variable(name);
+  const SetVariable* set = newest(effects_, name);
+  if (set == nullptr) set = newest(earlier_, name);
+  std::optional<Variable> found = set != nullptr ? set->value : lookup_.variable(name);
+  if (found && found->sealed) instance_.sealed = true;
+  return found;
+}
+
+std::optional<std::string> Visit::secret(std::string_view name) const {
+  return lookup_.secret(instance_.space, name);
 }
 
 void Visit::set_variable(VariableScope scope, const std::string& key,
@@ -354,6 +359,7 @@ void Visit::set_variable(VariableScope scope, const std::string& key,
   acted_ = true;
   CHECK(!value || value->bytes.size() <= kMaxVariableBytes, "a variable of {} bytes",
         value->bytes.size());
+  if (value) value->sealed = instance_.sealed;
   effects_.emplace_back(
       SetVariable{.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
 }

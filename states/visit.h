@@ -100,10 +100,14 @@ class Visit {
   /// of such starts that is as long as a chain of events may be (model/hops.h).
   std::optional<Raise> start_detached(const Function& function, LazyJson input);
 
-  /// A variable as this step has left it; nullopt: there is none.
-  std::optional<Variable> variable(VariableScope scope, const std::string& key) const;
+  /// A variable as this step has left it; nullopt: there is none. One that is sealed makes the
+  /// instance so.
+  std::optional<Variable> variable(VariableScope scope, const std::string& key);
   /// Sets it, or deletes it; a value has kMaxVariableBytes at most.
   void set_variable(VariableScope scope, const std::string& key, std::optional<Variable> value);
+
+  /// A secret of the namespace; nullopt: there is none.
+  std::optional<std::string> secret(std::string_view name) const;
 
   /// The error that the instance ends with; the first one stays (Error states).
   void fail_at_end(WorkflowError error);

@@ -173,7 +173,7 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner
   erase_delayed(draft_.tx, owner.number);
   auto event = decode_json_event(record->event);
   if (!event) return fail("store.corrupt", "a delayed event does not decode");
-  return draft_.publish(record->space, record->instance, *event);
+  return draft_.publish(record->space, record->instance, *event, record->sealed);
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner) {

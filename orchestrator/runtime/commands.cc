@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 
 namespace millrace {
@@ -14,7 +15,7 @@ namespace {
 /// How many instances one batch cancels of those that go with their workflow.
 constexpr size_t kCancelledAtOnce = 250;
 
-/// And how many variables it erases of those that go with their owner.
+/// And how many variables or secrets it erases of those that go with their owner.
 constexpr size_t kErasedAtOnce = 1'000;
 
 }  // namespace
@@ -191,6 +192,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   rest.cancelled += cancelled;
   if (cancelled == kCancelledAtOnce) return rest;
   if (TRY(erase_all_variables(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
+  if (TRY(erase_secrets(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
   std::vector<WorkflowEntry> entries;
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
     if (entry.space == space) entries.push_back(entry);
@@ -228,6 +230,23 @@ Result<Json> Commands::run(TimePoint, const DeleteVariable& command) {
   if (!TRY(read_variable(draft_.tx, name))) return tl::unexpected(no_variable(command.key));
   erase_variable(draft_.tx, name);
   return Json{{"key", command.key}, {"deleted", true}};
+}
+
+Result<Json> Commands::run(TimePoint, const PutSecret& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  const bool created = !has_secret(draft_.tx, space, command.name);
+  write_secret(draft_.tx, space, command.name, command.value);
+  return Json{{"name", command.name}, {"created", created}};
+}
+
+Result<Json> Commands::run(TimePoint, const DeleteSecret& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  if (!has_secret(draft_.tx, space, command.name)) {
+    return fail("secret.not_found", fmt::format("there is no secret \"{}\" in namespace \"{}\"",
+                                                command.name, command.space));
+  }
+  erase_secret(draft_.tx, space, command.name);
+  return Json{{"name", command.name}, {"deleted", true}};
 }
 
 /// Events that were to be published later into a namespace that is deleted would go nowhere.

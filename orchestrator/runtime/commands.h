@@ -35,6 +35,8 @@ class Commands {
   Result<Progress> run(TimePoint now, const DeleteNamespace& command);
   Result<Json> run(TimePoint now, const PutVariable& command);
   Result<Json> run(TimePoint now, const DeleteVariable& command);
+  Result<Json> run(TimePoint now, const PutSecret& command);
+  Result<Json> run(TimePoint now, const DeleteSecret& command);
 
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;

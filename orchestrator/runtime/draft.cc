@@ -13,14 +13,15 @@ Result<uint64_t> Draft::next(Counter counter) {
   return ++found->second;
 }
 
-Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const Event& event) {
+Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const Event& event,
+                      bool sealed) {
   ++outcome.counts.published;
-  return send({instance, event_message(catalog.name_of(space), event)});
+  return send({instance, event_message(catalog.name_of(space), event), sealed});
 }
 
-Status Draft::dead_letter(const DeadLetter& letter) {
+Status Draft::dead_letter(const DeadLetter& letter, bool sealed) {
   ++outcome.counts.dead_letters;
-  return send({std::nullopt, dead_letter_message(letter, cursor.stream_created)});
+  return send({std::nullopt, dead_letter_message(letter, cursor.stream_created), sealed});
 }
 
 Status Draft::send(const OutboxRecord& record) {

@@ -88,8 +88,9 @@ struct Draft : BatchParts {
   Result<uint64_t> next(Counter counter);
 
   /// Puts a message into the outbox.
-  Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event);
-  Status dead_letter(const DeadLetter& letter);
+  Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,
+                 bool sealed);
+  Status dead_letter(const DeadLetter& letter, bool sealed = false);
   Status send(const OutboxRecord& record);
 };
 

@@ -119,7 +119,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
   for (Effect& effect : result.effects) {
     if (const auto* publish = std::get_if<Publish>(&effect)) {
-      TRY(take(instance.id, *publish));
+      TRY(take(instance, *publish));
     } else if (auto errand = as_errand(effect)) {
       draft_.errands.push_back({std::move(*errand), draft_.recent.last()});
     } else if (const auto* variable = std::get_if<SetVariable>(&effect)) {
@@ -146,15 +146,16 @@ Status Instances::note(const Instance& instance) {
   return {};
 }
 
-Status Instances::take(const InstanceId& instance, const Publish& asked) {
-  if (hops_of(asked.event) > kMaxHops) return set_aside(asked);
-  if (!asked.at) return draft_.publish(asked.space, instance, asked.event);
+Status Instances::take(const Instance& instance, const Publish& asked) {
+  if (hops_of(asked.event) > kMaxHops) return set_aside(instance, asked);
+  if (!asked.at) return draft_.publish(asked.space, instance.id, asked.event, instance.sealed);
   const uint64_t number = TRY(draft_.next(Counter::kDelayed));
   write_delayed(draft_.tx, number,
                 {.space = asked.space,
-                 .instance = instance,
+                 .instance = instance.id,
                  .at = *asked.at,
-                 .event = encode_json_event(asked.event)});
+                 .event = encode_json_event(asked.event),
+                 .sealed = instance.sealed});
   draft_.waiting.arm_delayed(number, *asked.at);
   return {};
 }
@@ -167,14 +168,15 @@ void Instances::take(const SetVariable& asked) {
   }
 }
 
-Status Instances::set_aside(const Publish& asked) {
+Status Instances::set_aside(const Instance& instance, const Publish& asked) {
   const std::string& space = draft_.catalog.name_of(asked.space);
   return draft_.dead_letter(
       {.space = space,
        .reason = {std::string(kHopsError),
                   fmt::format("event {} would be the {}th in a chain of generated events",
                               asked.event.id, kMaxHops + 1)},
-       .message = event_message(space, asked.event)});
+       .message = event_message(space, asked.event)},
+      instance.sealed);
 }
 
 Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
@@ -206,7 +208,8 @@ Status Instances::write() {
                     {.space = instance.space,
                      .instance = instance.id,
                      .previous = instance.last_history,
-                     .records = std::move(touched.history)});
+                     .records = std::move(touched.history),
+                     .sealed = instance.sealed});
       instance.last_history = number;
     }
     write_instance(draft_.tx, instance,

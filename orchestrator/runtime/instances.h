@@ -81,9 +81,9 @@ class Instances {
                  Beginning beginning);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
-  Status take(const InstanceId& instance, const Publish& asked);
+  Status take(const Instance& instance, const Publish& asked);
   void take(const SetVariable& asked);
-  Status set_aside(const Publish& asked);
+  Status set_aside(const Instance& instance, const Publish& asked);
 
   Draft& draft_;
   StoreLookup lookup_{draft_.tx};

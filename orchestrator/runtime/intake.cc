@@ -30,6 +30,7 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteInstance>(command) ||
          std::holds_alternative<DeleteWorkflow>(command) ||
          std::holds_alternative<DeleteVariable>(command) ||
+         std::holds_alternative<DeleteSecret>(command) ||
          std::holds_alternative<DeleteNamespace>(command);
 }
 

@@ -144,6 +144,10 @@ Result<Variable> LocalService::variable(const VariablePlace& place, std::string_
   return parts_.queries.variable(view, place, key);
 }
 
+Result<Json> LocalService::secrets(std::string_view space, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.secrets(view, space, limit, cursor); });
+}
+
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
                                         std::string_view cursor) {
   TRY(check_namespace(space));

@@ -54,6 +54,7 @@ class LocalService final : public Service {
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
+  Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
 
   Status ready() override;

@@ -26,10 +26,10 @@ Status Outbox::load(const View& view) {
   look_from(1);
   has_more_ = false;
   bytes_ = 0;
-  return each_outbox(view, 0, [&](uint64_t number, std::string_view record) -> Result<bool> {
+  return each_outbox(view, 0, [&](uint64_t number, std::string_view row) -> Result<bool> {
     if (passes_over(number)) return true;
     has_more_ = true;
-    bytes_ += size_of(TRY(decode_outbox(record)));
+    bytes_ += size_of(TRY(decode_outbox(view, number, row)));
     return true;
   });
 }
@@ -179,10 +179,10 @@ Status Outbox::pump(const View& view, Duration elapsed) {
   }
   if (!has_more_ || taken() >= kWindow) return {};
   has_more_ = false;
-  TRY(each_outbox(view, next_, [&](uint64_t number, std::string_view record) -> Result<bool> {
+  TRY(each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
     next_ = number + 1;
     if (passes_over(number)) return true;
-    take(number, TRY(decode_outbox(record)));
+    take(number, TRY(decode_outbox(view, number, row)));
     has_more_ = taken() >= kWindow;
     return !has_more_;
   }));

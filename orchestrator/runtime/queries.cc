@@ -1,21 +1,42 @@
 #include "orchestrator/runtime/queries.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
+#include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
 
 namespace millrace {
 namespace {
 
+/// What is told of a sealed instance in the place of what it holds.
+constexpr const char* kWithheld = "(sealed)";
+
+Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
+
+/// Members of a record's detail that the engine or a definition has put there, and not the data.
+constexpr std::array<std::string_view, 8> kOwnWords = {"at",    "by", "code",     "deadLetter",
+                                                       "error", "id", "revision", "status"};
+
+Json shown_detail(Json detail, bool sealed) {
+  if (!sealed) return detail;
+  if (!detail.is_object()) return kWithheld;
+  for (const auto& [key, value] : detail.items()) {
+    if (std::find(kOwnWords.begin(), kOwnWords.end(), key) == kOwnWords.end()) value = kWithheld;
+  }
+  return detail;
+}
+
 Json to_json(const WorkflowError& error) { return {{"code", error.code}, {"msg", error.message}}; }
 
-Json to_json(const EventFilter& filter) {
+Json to_json(const EventFilter& filter, bool sealed = false) {
   Json context = Json::object();
   for (const Predicate& predicate : filter.predicates) {
-    context[predicate.attribute] = predicate.kind == Predicate::Kind::kEquals
-                                       ? Json{{"equals", predicate.text}}
-                                       : Json{{"pattern", predicate.text}};
+    const char* const how = predicate.kind == Predicate::Kind::kEquals ? "equals" : "pattern";
+    context[predicate.attribute] = {{how, sealed ? kWithheld : predicate.text}};
   }
   return {{"type", filter.type}, {"context", std::move(context)}};
 }
@@ -189,7 +210,8 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
             {"state", workflow->states[instance.state]->common().id},
             {"startedAt", format_rfc3339(instance.started_at)}};
   if (instance.ended_at) json["endedAt"] = format_rfc3339(*instance.ended_at);
-  if (instance.error) json["error"] = to_json(*instance.error);
+  if (instance.error) json["error"] = shown_detail(to_json(*instance.error), instance.sealed);
+  if (instance.sealed) json["sealed"] = true;
   if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
   std::optional<TimePoint> deadline;
   for (const Timer& timer : instance.timers) {
@@ -248,11 +270,11 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   const auto found = TRY(read_instance(view, known.space, id));
   if (!found) return tl::unexpected(no_instance(space, id));
   Json json = TRY(head(view, known, *found));
-  json["input"] = found->input.value();
-  json["data"] = found->data.value();
+  json["input"] = shown(found->input, found->sealed);
+  json["data"] = shown(found->data, found->sealed);
   json["attempt"] = found->attempt;
   if (!found->calls.empty()) json["calls"] = to_json(found->calls);
-  if (has_ended(found->status)) json["output"] = found->data.value();
+  if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }
 
@@ -266,8 +288,8 @@ Result<Json> Queries::history(const View& view, std::string_view space, const In
               {"time", format_rfc3339(record.time)},
               {"kind", to_string(record.kind)}};
     if (!record.state.empty()) json["state"] = record.state;
-    if (!record.detail.is_null()) json["detail"] = record.detail;
-    if (record.data) json["data"] = record.data->value();
+    if (!record.detail.is_null()) json["detail"] = shown_detail(record.detail, found->sealed);
+    if (record.data) json["data"] = shown(*record.data, found->sealed);
     items.push_back(std::move(json));
   }
   return Json{{"items", std::move(items)}};
@@ -345,7 +367,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
       return false;
     }
     for (const Listener& listener : one.listeners) {
-      Json json = to_json(listener.filter);
+      Json json = to_json(listener.filter, one.sealed);
       json["kind"] = "instance";
       json["workflow"] = (*described)["workflow"];
       json["instance"] = (*described)["id"];
@@ -387,6 +409,7 @@ Result<Json> Queries::variables(const View& view, const VariablePlace& place, si
     }
     items.push_back(
         {{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}});
+    if (variable.sealed) items.back()["sealed"] = true;
     return true;
   }));
   return Json{{"items", std::move(items)}, {"next", std::move(next)}};
@@ -397,7 +420,30 @@ Result<Variable> Queries::variable(const View& view, const VariablePlace& place,
   const VariableName name{TRY(owner_of(view, place)), std::string(key)};
   auto found = TRY(read_variable(view, name));
   if (!found) return tl::unexpected(no_variable(key));
+  if (found->sealed) {
+    return fail(
+        "variable.sealed",
+        fmt::format("variable \"{}\" was set by an instance that holds a secret; it is told "
+                    "to instances only",
+                    key));
+  }
   return std::move(*found);
+}
+
+Result<Json> Queries::secrets(const View& view, std::string_view space, size_t limit,
+                              std::string_view cursor) {
+  const Names known = TRY(names(view, space));
+  Json items = Json::array();
+  Json next = nullptr;
+  TRY(each_secret(view, known.space, cursor, [&](std::string_view name) {
+    if (items.size() == limit) {
+      next = items.back()["name"];
+      return false;
+    }
+    items.push_back({{"name", name}});
+    return true;
+  }));
+  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
 }
 
 }  // namespace millrace

@@ -37,6 +37,8 @@ class Queries {
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);
   Result<Variable> variable(const View& view, const VariablePlace& place, std::string_view key);
+  Result<Json> secrets(const View& view, std::string_view space, size_t limit,
+                       std::string_view cursor);
 
  private:
   /// Names of a namespace's workflows, as one view has them.

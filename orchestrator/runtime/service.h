@@ -47,11 +47,12 @@ class Service {
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
   /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
   /// yet), `direktiv.mutex` (an instance of the singular workflow lives), `schedule.not_found`,
-  /// `variable.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
+  /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
   /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}, PutVariable
-  /// {"key","size","contentType"}, DeleteVariable {"key","deleted"}.
+  /// {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret {"name","created"},
+  /// DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;
 
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
@@ -65,7 +66,9 @@ class Service {
   virtual void publish_events(std::string space, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 
-  // Reads. Shapes are those of INTERFACES.
+  // Reads. Shapes are those of INTERFACES. Of an instance that is sealed {"sealed":true} is told,
+  // and in the places of its data, of texts of errors and of all else that may come from them
+  // "(sealed)".
 
   virtual Result<Json> namespaces() = 0;                       ///< {"items":[{"name",…}]}
   virtual Result<Json> workflows(std::string_view space) = 0;  ///< {"items":[{"id","revision"…}]}
@@ -82,10 +85,14 @@ class Service {
   virtual Result<Json> schedules(std::string_view space) = 0;
   /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
-  /// {"items":[{"key","size","contentType"}],"next"}, by key; the cursor is the last one's key.
+  /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the last
+  /// one's key.
   virtual Result<Json> variables(const VariablePlace& place, size_t limit,
                                  std::string_view cursor) = 0;
+  /// Error `variable.sealed`: a sealed instance has set it, and nobody is told it.
   virtual Result<Variable> variable(const VariablePlace& place, std::string_view key) = 0;
+  /// {"items":[{"name"}],"next"}, by name; the cursor is the last one's name.
+  virtual Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) = 0;
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;

@@ -12,11 +12,15 @@ class StoreLookup final : public Lookup {
   explicit StoreLookup(const View& view) : view_(view) {}
 
   std::optional<Variable> variable(const VariableName& name) const override;
+  std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
 
   /// The first error of a read since this was asked before: what was told then is not so.
   Status take_status();
 
  private:
+  template <class T>
+  std::optional<T> noted(Result<std::optional<T>> found) const;
+
   const View& view_;
   mutable Status status_;
 };

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <lmdb.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -83,8 +84,9 @@ Environment::~Environment() {
 Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::path& folder,
                                                        const EnvironmentOptions& options) {
   std::unique_ptr<Environment> environment(new Environment(folder, options));
-  for (const auto step : {&Environment::make_folder, &Environment::lock, &Environment::open_map,
-                          &Environment::fill_to_length, &Environment::open_tables}) {
+  for (const auto step :
+       {&Environment::make_folder, &Environment::lock, &Environment::open_map,
+        &Environment::fill_to_length, &Environment::open_tables, &Environment::open_key}) {
     if (Status done = (environment.get()->*step)(); !done) return tl::unexpected(done.error());
   }
   return environment;
@@ -177,6 +179,30 @@ Status Environment::open_tables() {
   const int failed = mdb_txn_commit(txn.release());
   if (failed != 0) return tl::unexpected(error(failed, "making the tables"));
   return sync_folder(folder_);
+}
+
+Status Environment::open_key() {
+  const bool is_own = options_.key_file.empty();
+  if (is_own) options_.key_file = folder_ / "secret-key";
+  std::error_code ignored;
+  key_is_new_ = is_own && !std::filesystem::exists(options_.key_file, ignored);
+  if (key_is_new_) {
+    seal_ = Seal::make();
+  } else {
+    seal_ = TRY(Seal::read(options_.key_file));
+  }
+  return {};
+}
+
+Status Environment::keep_key() {
+  if (!key_is_new_) return {};
+  TRY(seal_->write(options_.key_file));
+  key_is_new_ = false;
+  spdlog::warn(
+      "a key for secrets was made, {}: whoever can read the folder can read them; give one that "
+      "lies elsewhere by --secret-key-file",
+      options_.key_file.string());
+  return {};
 }
 
 Status Environment::sync_folder(const std::filesystem::path& path) const {

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
+#include "orchestrator/store/seal.h"
 
 struct MDB_env;
 struct MDB_txn;
@@ -81,13 +83,17 @@ struct EnvironmentOptions {
   /// Room that is kept, in the map and on the disk, for what must work when the store is full. LMDB
   /// writes pages anew to change them, so to delete needs room before it makes any.
   uint64_t reserve_bytes = uint64_t{4} << 20;
+
+  /// File of the key under which rows are sealed; empty: `secret-key` in the folder, which is made
+  /// where there is none.
+  std::filesystem::path key_file;
 };
 
 class Environment {
  public:
   /// Opens `folder`, making it (mode 0700) when missing. Errors: `store.locked` (somebody has it
   /// open), `store.io`, `store.full`, `store.corrupt`, `store.version` (a file of another LMDB
-  /// format). All messages name the folder.
+  /// format), `store.key` (Seal::read). All messages name the folder or the file.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
 
@@ -104,6 +110,13 @@ class Environment {
   /// both to the soft limit and on the disk. Error `store.full` if not; else as Snapshot::take.
   Status check_room(uint64_t reserve) const;
 
+  const Seal& seal() const { return *seal_; }
+  const std::filesystem::path& key_file() const { return options_.key_file; }
+  /// Whether the key is a new one that is in no file yet.
+  bool key_is_new() const { return key_is_new_; }
+  /// Brings a new key to its file, before anything that it seals is committed.
+  Status keep_key();
+
   const std::filesystem::path& folder() const { return folder_; }
   const EnvironmentOptions& options() const { return options_; }
 
@@ -118,6 +131,7 @@ class Environment {
   Status open_map();
   Status fill_to_length();
   Status open_tables();
+  Status open_key();
   Status sync_folder(const std::filesystem::path& path) const;
 
   Result<TxnHandle> begin(unsigned flags) const;
@@ -139,6 +153,8 @@ class Environment {
   MDB_env* handle_ = nullptr;
   uint64_t reserved_to_ = 0;           ///< how far the file is known to reach
   std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte
+  std::optional<Seal> seal_;           ///< once it is open
+  bool key_is_new_ = false;
   std::atomic<bool> has_writer_ = false;
 };
 

@@ -20,7 +20,8 @@
 
 namespace millrace {
 
-/// All decoders fail with `store.corrupt`, naming the kind of record.
+/// All decoders fail with `store.corrupt`, naming the kind of record. A member `sealed` is not in
+/// the bytes: it says that they are sealed in their row.
 
 struct NamespaceRecord {
   NamespaceNumber number{};
@@ -72,6 +73,7 @@ struct HistoryRow {
   InstanceId instance;
   uint64_t previous = 0;  ///< number of its row before this one; 0: this is the first
   std::vector<HistoryRecord> records;
+  bool sealed = false;
 };
 std::string encode(const HistoryRow& row);
 Result<HistoryRow> decode_history(std::string_view bytes);
@@ -80,6 +82,7 @@ Result<HistoryRow> decode_history(std::string_view bytes);
 struct OutboxRecord {
   std::optional<InstanceId> instance;  ///< whose event it is; those of one keep their order
   NatsMessage message;
+  bool sealed = false;  ///< in the store; the broker gets it as it is
 };
 std::string encode(const OutboxRecord& record);
 Result<OutboxRecord> decode_outbox(std::string_view bytes);
@@ -105,6 +108,7 @@ struct DelayedRecord {
   InstanceId instance;  ///< whose event it is
   TimePoint at;
   std::string event;  ///< JSON format
+  bool sealed = false;
 };
 std::string encode(const DelayedRecord& record);
 Result<DelayedRecord> decode_delayed(std::string_view bytes);

@@ -1,10 +1,12 @@
-// Rows: what the files of tables share: the pieces that keys are made of, and reading rows as
-// values. For this folder only.
+// Rows: what the files of tables share: the pieces that keys are made of, rows that are sealed,
+// reading rows as values. For this folder only.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "model/instance.h"
@@ -42,9 +44,38 @@ inline std::string instance_prefix(NamespaceNumber space, const InstanceId& id) 
   return key.take();
 }
 
+// Sealed rows: any row may be one. Whether it is stands in its first byte, so a record's member
+// `sealed` is nowhere else.
+
+/// The place of a row that its seal holds it to. An instance that ends takes its rows with it.
+inline std::string seal_context(Table table, std::string_view key) {
+  const Table home = table == Table::kEnded ? Table::kLive : table;
+  return std::string(1, static_cast<char>(home)).append(key);
+}
+
+inline void put(Transaction& tx, Table table, std::string_view key, std::string bytes,
+                bool sealed) {
+  if (sealed) bytes = tx.seal().seal(bytes, seal_context(table, key));
+  tx.put(table, key, std::move(bytes));
+}
+
+/// A row's value, opened if it is sealed, decoded.
+template <class T>
+Result<T> decode(const View& view, Table table, std::string_view key, std::string_view value,
+                 Result<T> (*decode_bytes)(std::string_view)) {
+  if (!Seal::is_sealed(value)) return decode_bytes(value);
+  const auto opened = view.seal().open(value, seal_context(table, key));
+  if (!opened) return fail("store.corrupt", "a sealed row does not open");
+  Result<T> record = decode_bytes(*opened);
+  if constexpr (requires(T & one) { one.sealed = true; }) {
+    if (record) record->sealed = true;
+  }
+  return record;
+}
+
 // Walking.
 
-/// Scans a prefix, decoding each row; ends with the first error of the scan or of a row.
+/// Scans a prefix; ends with the first error of the scan or of a row.
 template <class F>
 Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row) {
   Status status;
@@ -61,13 +92,34 @@ Status walk(const View& view, Table table, std::string_view prefix, std::string_
 /// What stands at a key, decoded.
 template <class T>
 Result<std::optional<T>> read(const View& view, Table table, std::string_view key,
-                              Result<T> (*decode)(std::string_view)) {
+                              Result<T> (*decode_bytes)(std::string_view)) {
   const auto bytes = view.get(table, key);
   if (!bytes) {
     TRY(view.status());
     return std::optional<T>();
   }
-  return std::optional<T>(TRY(decode(*bytes)));
+  return std::optional<T>(TRY(decode(view, table, key, *bytes, decode_bytes)));
+}
+
+/// The bytes of a row that is no record.
+inline Result<std::optional<std::string>> read_text(const View& view, Table table,
+                                                    std::string_view key) {
+  return read<std::string>(view, table, key, [](std::string_view bytes) {
+    return Result<std::string>(std::string(bytes));
+  });
+}
+
+/// Erases rows with that prefix, `most` of them at most; returns how many.
+inline Result<size_t> erase_some(Transaction& tx, Table table, std::string_view prefix,
+                                 size_t most) {
+  std::vector<std::string> keys;
+  tx.scan(table, prefix, [&](std::string_view key, auto) {
+    keys.emplace_back(key);
+    return keys.size() < most;
+  });
+  TRY(tx.status());
+  for (const std::string& key : keys) tx.erase(table, key);
+  return keys.size();
 }
 
 }  // namespace millrace::rows

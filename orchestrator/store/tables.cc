@@ -12,6 +12,7 @@ using rows::instance_prefix;
 using rows::key_of;
 using rows::number_of;
 using rows::read;
+using rows::read_text;
 using rows::space_prefix;
 using rows::walk;
 using rows::workflow_prefix;
@@ -21,6 +22,7 @@ constexpr uint64_t kFormat = 3;
 
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
+constexpr std::string_view kSealKey = "seal";
 constexpr std::string_view kTimeKey = "time";
 constexpr std::string_view kCounterKey = "counter/";
 
@@ -107,24 +109,23 @@ Result<uint64_t> decode_number(std::string_view bytes) {
 
 /// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
-  auto data = view.get(table, part_key(prefix, Part::kData));
-  if (!data) data = view.get(table, part_key(prefix, Part::kInput));
+  auto data = TRY(read_text(view, table, part_key(prefix, Part::kData)));
+  if (!data) data = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
   if (!data) {
-    TRY(view.status());
     return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
   }
-  instance.data = LazyJson::of_text(std::string(*data));
-  if (const auto slots = view.get(table, part_key(prefix, Part::kSlots))) {
-    instance.slots = TRY(decode_slots(*slots));
-  }
-  if (const auto found = view.get(table, part_key(prefix, Part::kFoundData))) {
-    instance.found_data = LazyJson::of_text(std::string(*found));
+  instance.data = LazyJson::of_text(std::move(*data));
+  auto slots = TRY(read(view, table, part_key(prefix, Part::kSlots), decode_slots));
+  if (slots) instance.slots = std::move(*slots);
+  if (auto found = TRY(read_text(view, table, part_key(prefix, Part::kFoundData)))) {
+    instance.found_data = LazyJson::of_text(std::move(*found));
   }
   for (size_t i = 0; i < instance.calls.size(); ++i) {
     auto call = TRY(read(view, table, call_key(prefix, i), decode_call));
-    if (!call)
+    if (!call) {
       return fail("store.corrupt",
                   fmt::format("instance {} lacks call {}", to_string(instance.id), i));
+    }
     instance.calls[i] = std::move(*call);
   }
   return {};
@@ -137,13 +138,14 @@ bool stands_as(const Call& call, const Call& row) {
 }
 
 /// Writes those calls that are not as their rows, erases the rows of those that are gone.
-void write_calls(Transaction& tx, const std::string& prefix, const std::vector<Call>& calls,
-                 const std::vector<Call>& rows) {
+void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
+                 const std::vector<Call>& before) {
+  const std::vector<Call>& calls = instance.calls;
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (i < rows.size() && stands_as(calls[i], rows[i])) continue;
-    tx.put(Table::kLive, call_key(prefix, i), encode_call(calls[i]));
+    if (i < before.size() && stands_as(calls[i], before[i])) continue;
+    rows::put(tx, Table::kLive, call_key(prefix, i), encode_call(calls[i]), instance.sealed);
   }
-  for (size_t i = calls.size(); i < rows.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
+  for (size_t i = calls.size(); i < before.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
 }
 
 Result<std::optional<Instance>> read_head(const View& view, Table table,
@@ -182,20 +184,37 @@ void write_counter(Transaction& tx, Counter counter, uint64_t last) {
   tx.put(Table::kMeta, key, key_of(last));
 }
 
+namespace {
+
+/// The row that tells the key from others. It seals nothing.
+Status check_key(Transaction& tx) {
+  if (read_text(tx, Table::kMeta, kSealKey)) return {};
+  TRY(tx.status());
+  const Environment& environment = tx.environment();
+  return fail("store.key",
+              fmt::format("{} {}; the secrets in {} were sealed with the key that was there first: "
+                          "put it back, or name its file by --secret-key-file",
+                          environment.key_file().string(),
+                          environment.key_is_new() ? "is missing" : "holds another key",
+                          environment.folder().string()));
+}
+
+}  // namespace
+
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
-  // What older formats wrote is read as it is: heads tell their own version.
+  // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
   if (!format || (*format >= 1 && *format < kFormat)) {
     tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
+    TRY(tx.environment().keep_key());
+    rows::put(tx, Table::kMeta, kSealKey, "", true);
     return tx.commit();
   }
-  if (*format != kFormat) {
-    return fail("store.version",
-                fmt::format("the data folder has format {}, this millrace reads format {}; use the "
-                            "release that wrote it, or a newer one",
-                            *format, kFormat));
-  }
-  return {};
+  if (*format == kFormat) return check_key(tx);
+  return fail("store.version",
+              fmt::format("the data folder has format {}, this millrace reads format {}; use the "
+                          "release that wrote it, or a newer one",
+                          *format, kFormat));
 }
 
 Status each_namespace(
@@ -258,9 +277,8 @@ Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber 
     auto instance = TRY(read_head(view, table, prefix));
     if (!instance) continue;
     TRY(add_data(view, table, prefix, *instance));
-    if (const auto input = view.get(table, part_key(prefix, Part::kInput))) {
-      instance->input = LazyJson::of_text(std::string(*input));
-    }
+    auto input = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
+    if (input) instance->input = LazyJson::of_text(std::move(*input));
     return instance;
   }
   return std::optional<Instance>();
@@ -270,14 +288,17 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   const std::string prefix = instance_prefix(instance.space, instance.id);
   const bool ended = has_ended(instance.status);
   const Table table = ended ? Table::kEnded : Table::kLive;
-  tx.put(table, part_key(prefix, Part::kHead), encode_head(instance));
-  if (changed.input) tx.put(table, part_key(prefix, Part::kInput), instance.input.text());
-  if (changed.data) tx.put(table, part_key(prefix, Part::kData), instance.data.text());
-  if (changed.calls != nullptr) write_calls(tx, prefix, instance.calls, *changed.calls);
+  const auto put = [&](Part part, std::string bytes) {
+    rows::put(tx, table, part_key(prefix, part), std::move(bytes), instance.sealed);
+  };
+  put(Part::kHead, encode_head(instance));
+  if (changed.input) put(Part::kInput, instance.input.text());
+  if (changed.data) put(Part::kData, instance.data.text());
+  if (changed.calls != nullptr) write_calls(tx, prefix, instance, *changed.calls);
   if (!ended) {
     const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
       if (there) {
-        tx.put(table, part_key(prefix, part), bytes());
+        put(part, bytes());
       } else {
         tx.erase(table, part_key(prefix, part));
       }
@@ -308,7 +329,8 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
 Status each_living(const View& view, const std::function<void(const Instance& head)>& see) {
   return walk(view, Table::kLive, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                if (is_head(key)) see(TRY(decode_head(value)));
+                if (!is_head(key)) return true;
+                see(TRY(rows::decode(view, Table::kLive, key, value, decode_head)));
                 return true;
               });
 }
@@ -317,7 +339,8 @@ Status each_living(const View& view, NamespaceNumber space,
                    const std::function<bool(const Instance& head)>& see) {
   return walk(view, Table::kLive, space_prefix(space), {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                return !is_head(key) || see(TRY(decode_head(value)));
+                if (!is_head(key)) return true;
+                return see(TRY(rows::decode(view, Table::kLive, key, value, decode_head)));
               });
 }
 
@@ -333,7 +356,7 @@ Result<std::optional<Instance>> head_before(const View& view, Table table,
             [&](std::string_view key, std::string_view value) {
               from.assign(key);
               if (!is_head(key)) return true;
-              Result<Instance> head = decode_head(value);
+              Result<Instance> head = rows::decode(view, table, key, value, decode_head);
               if (head) {
                 found = std::move(*head);
               } else {
@@ -387,7 +410,7 @@ Status erase_instance(Transaction& tx, const Instance& instance) {
 }
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
-  tx.put(Table::kHistory, key_of(number), encode(row));
+  rows::put(tx, Table::kHistory, key_of(number), encode(row), row.sealed);
 }
 
 Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last) {
@@ -406,13 +429,17 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last)
 }
 
 void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record) {
-  tx.put(Table::kOutbox, key_of(number), encode(record));
+  rows::put(tx, Table::kOutbox, key_of(number), encode(record), record.sealed);
+}
+
+Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::string_view row) {
+  return rows::decode<OutboxRecord>(view, Table::kOutbox, key_of(number), row, decode_outbox);
 }
 
 void erase_outbox(Transaction& tx, uint64_t number) { tx.erase(Table::kOutbox, key_of(number)); }
 
 Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number) {
-  return read(view, Table::kOutbox, key_of(number), decode_outbox);
+  return read<OutboxRecord>(view, Table::kOutbox, key_of(number), decode_outbox);
 }
 
 Status each_outbox(
@@ -440,7 +467,7 @@ Status each_sent(const View& view,
 }
 
 void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record) {
-  tx.put(Table::kDelayed, key_of(number), encode(record));
+  rows::put(tx, Table::kDelayed, key_of(number), encode(record), record.sealed);
 }
 
 void erase_delayed(Transaction& tx, uint64_t number) { tx.erase(Table::kDelayed, key_of(number)); }
@@ -453,7 +480,8 @@ Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see) {
   return walk(view, Table::kDelayed, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key), TRY(decode_delayed(value)));
+                see(number_of(key),
+                    TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
                 return true;
               });
 }

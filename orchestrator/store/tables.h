@@ -41,8 +41,8 @@ enum class Counter : uint8_t {
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
-/// Brings an empty store, or one of an older format, to this one's; refuses a newer one
-/// (`store.version`).
+/// Brings an empty store, or one of an older format, to this one's, with a row by which the key of
+/// its seal is known; refuses a newer one (`store.version`), and another key (`store.key`).
 Status check_format(Transaction& tx);
 
 // Namespaces, workflows and their revisions.
@@ -120,10 +120,10 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last)
 void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record);
 void erase_outbox(Transaction& tx, uint64_t number);
 Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number);
-/// Messages from `from` on, until `see` returns false; `record` is for decode_outbox.
-Status each_outbox(
-    const View& view, uint64_t from,
-    const std::function<Result<bool>(uint64_t number, std::string_view record)>& see);
+/// Messages from `from` on, until `see` returns false; `row` is for decode_outbox.
+Status each_outbox(const View& view, uint64_t from,
+                   const std::function<Result<bool>(uint64_t number, std::string_view row)>& see);
+Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::string_view row);
 
 // Sent: which messages of the outbox the broker has acknowledged, a row for each batch that took
 // note of some.

@@ -54,6 +54,9 @@ class View {
     scan(table, prefix, {}, Direction::kForward, visit);
   }
 
+  /// What opens sealed rows.
+  virtual const Seal& seal() const = 0;
+
   /// The first error of a read since the View was made or moved on: `store.corrupt`, `store.io`,
   /// `store.readers`.
   virtual const Status& status() const = 0;
@@ -70,6 +73,7 @@ class Snapshot final : public View {
   using View::scan;
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,
             const Visitor& visit) const override;
+  const Seal& seal() const override { return environment_->seal(); }
   const Status& status() const override { return status_; }
 
  private:
@@ -105,7 +109,9 @@ class Transaction final : public View {
   using View::scan;
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,
             const Visitor& visit) const override;
+  const Seal& seal() const override { return environment_.seal(); }
   const Status& status() const override { return committed_.status(); }
+  Environment& environment() { return environment_; }
 
   void put(Table table, std::string_view key, std::string value);
 

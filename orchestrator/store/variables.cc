@@ -1,7 +1,5 @@
 #include "orchestrator/store/variables.h"
 
-#include <vector>
-
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/rows.h"
 
@@ -19,17 +17,6 @@ std::string owner_prefix(const VariableOwner& owner) {
 
 std::string key_of(const VariableName& name) { return owner_prefix(name.owner).append(name.key); }
 
-Result<size_t> erase_some(Transaction& tx, std::string_view prefix, size_t most) {
-  std::vector<std::string> keys;
-  tx.scan(Table::kVariables, prefix, [&](std::string_view key, auto) {
-    keys.emplace_back(key);
-    return keys.size() < most;
-  });
-  TRY(tx.status());
-  for (const std::string& key : keys) tx.erase(Table::kVariables, key);
-  return keys.size();
-}
-
 }  // namespace
 
 Result<std::optional<Variable>> read_variable(const View& view, const VariableName& name) {
@@ -37,7 +24,7 @@ Result<std::optional<Variable>> read_variable(const View& view, const VariableNa
 }
 
 void write_variable(Transaction& tx, const VariableName& name, const Variable& variable) {
-  tx.put(Table::kVariables, key_of(name), encode(variable));
+  rows::put(tx, Table::kVariables, key_of(name), encode(variable), variable.sealed);
 }
 
 void erase_variable(Transaction& tx, const VariableName& name) {
@@ -51,16 +38,18 @@ Status each_variable(const View& view, const VariableOwner& owner, std::string_v
   if (!after.empty()) from = prefix + std::string(after) + '\0';
   return rows::walk(view, Table::kVariables, prefix, from,
                     [&](std::string_view key, std::string_view value) -> Result<bool> {
-                      return see(key.substr(prefix.size()), TRY(decode_variable(value)));
+                      return see(
+                          key.substr(prefix.size()),
+                          TRY(rows::decode(view, Table::kVariables, key, value, decode_variable)));
                     });
 }
 
 Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most) {
-  return erase_some(tx, owner_prefix(owner), most);
+  return rows::erase_some(tx, Table::kVariables, owner_prefix(owner), most);
 }
 
 Result<size_t> erase_all_variables(Transaction& tx, NamespaceNumber space, size_t most) {
-  return erase_some(tx, rows::space_prefix(space), most);
+  return rows::erase_some(tx, Table::kVariables, rows::space_prefix(space), most);
 }
 
 }  // namespace millrace

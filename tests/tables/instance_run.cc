@@ -67,8 +67,8 @@ std::string shown_start(const StartChild& start) {
 std::string shown_variable(const SetVariable& set) {
   const std::string name = fmt::format("{} {}", to_string(set.name.owner.scope), set.name.key);
   if (!set.value) return "deletes " + name;
-  const auto& [type, bytes] = *set.value;
-  return fmt::format("sets {} ({}) {}", name, type,
+  const auto& [type, bytes, sealed] = *set.value;
+  return fmt::format("sets {} ({}{}) {}", name, type, sealed ? ", sealed" : "",
                      is_utf8(bytes) ? bytes : "base64=" + base64_encode(bytes));
 }
 

@@ -52,6 +52,11 @@ class InstanceRun {
   void set_time(TimePoint time);
   TimePoint now() const { return now_; }
 
+  /// A secret of its namespace.
+  void set_secret(std::string name, std::string value) {
+    lookup_.set_secret(std::move(name), std::move(value));
+  }
+
   // Stimuli, each one row of the trace.
 
   /// Enters a new instance, and goes on with one that stopped at a bound or by a restart.

@@ -1,6 +1,8 @@
 // TestLookup: a Lookup in memory. What a step sets is there for the next one, as in a batch.
 #pragma once
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,15 @@ class TestLookup final : public Lookup {
     return std::nullopt;
   }
 
+  std::optional<std::string> secret(NamespaceNumber, std::string_view name) const override {
+    const auto found = secrets_.find(name);
+    return found == secrets_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void set_secret(std::string name, std::string value) {
+    secrets_.insert_or_assign(std::move(name), std::move(value));
+  }
+
   void take(const SetVariable& set) {
     std::erase_if(variables_, [&](const auto& one) { return one.first == set.name; });
     if (set.value) variables_.emplace_back(set.name, *set.value);
@@ -25,6 +36,7 @@ class TestLookup final : public Lookup {
 
  private:
   std::vector<std::pair<VariableName, Variable>> variables_;
+  std::map<std::string, std::string, std::less<>> secrets_;
 };
 
 }  // namespace millrace

@@ -477,5 +477,34 @@ TEST_F(Api, RefusesVariablesThatAreNone) {
   EXPECT_EQ(call("PUT", list + "/" + longest, {}, std::string(kMaxVariableBytes, 'x')).status, 200);
 }
 
+TEST_F(Api, TakesSecretsAndNeverGivesThemBack) {
+  const std::string list = "/v1/ns/default/secrets";
+  const std::string value = "s3cr3t-\xc3\xa9\n";
+  const Row rows[] = {
+      {"PUT", list + "/token", {}, value, 201, R"({"name":"token","created":true})"},
+      {"PUT", list + "/token", {}, value, 200, R"({"name":"token","created":false})"},
+      {"GET", list, {}, "", 200, R"({"items":[{"name":"token"}],"next":null})"},
+      {"GET", list + "/token", {}, "", 405, "request.method_not_allowed"},
+      {"PUT", list + "/a%20b", {}, value, 400, "request.identifier"},
+      {"PUT", list + "/token", {}, "\xff" + value, 422, "secret.not_text"},
+      {"PUT",
+       list + "/token",
+       {},
+       std::string(kMaxSecretBytes + 1, 'x'),
+       413,
+       "request.body_too_large"},
+      {"PUT", "/v1/ns/other/secrets/token", {}, value, 404, "namespace.not_found"},
+      {"GET", list + "?cursor=%FF", {}, "", 400, "request.parameter"},
+  };
+  for (const Row& row : rows) {
+    const HttpReply reply = call(row.method, row.target, row.headers, row.body);
+    expect(row, reply);
+    EXPECT_EQ(reply.body.find("s3cr3t"), std::string::npos) << row.target;
+  }
+  EXPECT_EQ(service_.known_secrets().at("token"), value) << "byte for byte";
+  EXPECT_EQ(call("DELETE", list + "/token").json(), (Json{{"name", "token"}, {"deleted", true}}));
+  EXPECT_EQ(call("DELETE", list + "/token").code(), "secret.not_found");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -263,6 +263,17 @@ class FakeService : public Service {
     if (found != variables_.end()) return found->second;
     return fail("variable.not_found", "there is no variable " + std::string(key));
   }
+  Result<Json> secrets(std::string_view space, size_t, std::string_view) override {
+    const std::lock_guard lock(mutex_);
+    if (const Status known = check(space); !known) return tl::unexpected(known.error());
+    Json items = Json::array();
+    for (const auto& [name, value] : secrets_) items.push_back({{"name", name}});
+    return Json{{"items", items}, {"next", nullptr}};
+  }
+  std::map<std::string, std::string> known_secrets() {
+    const std::lock_guard lock(mutex_);
+    return secrets_;
+  }
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override {
     if (cursor == "throw") throw std::runtime_error("a library's exception");
     return Json{{"items",
@@ -347,6 +358,17 @@ class FakeService : public Service {
     }
     return Json{{"key", remove.key}, {"deleted", true}};
   }
+  Result<Json> take(PutSecret& put) {
+    if (const Status known = check(put.space); !known) return tl::unexpected(known.error());
+    return Json{{"name", put.name},
+                {"created", secrets_.insert_or_assign(put.name, put.value).second}};
+  }
+  Result<Json> take(DeleteSecret& remove) {
+    if (secrets_.erase(remove.name) == 0) {
+      return fail("secret.not_found", "there is no secret " + remove.name);
+    }
+    return Json{{"name", remove.name}, {"deleted", true}};
+  }
   Result<Json> take(StartInstance& start) {
     if (!workflows_.contains(start.workflow)) return no_workflow(start.workflow);
     if (const auto known = keys_.find(start.idempotency_key);
@@ -389,6 +411,7 @@ class FakeService : public Service {
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::map<std::string, Json> keys_;
   std::map<std::string, Variable> variables_;
+  std::map<std::string, std::string> secrets_;
   std::vector<StartInstance> starts_;
   std::set<std::string> seen_;
   std::vector<Event> published_;

@@ -1,0 +1,66 @@
+// /v1/ns/{ns}/secrets and below: names are listed, values are taken and never given back.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+#include "model/findings.h"
+
+namespace millrace {
+namespace {
+
+Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  Request& request = exchange->request();
+  PutSecret command;
+  command.space = TRY(namespace_of(request));
+  command.name = TRY(secret_of(request));
+  if (!is_utf8(request.body)) {
+    return fail("secret.not_text", "a secret is text in UTF-8; give other bytes in Base64");
+  }
+  command.value = std::move(request.body);
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>([exchange](const Result<Json>& answer) {
+                    const bool created = answer && answer->value("created", false);
+                    exchange->reply(answer, created ? 201 : 200);
+                  }));
+  return {};
+}
+
+Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  DeleteSecret command;
+  command.space = TRY(namespace_of(exchange->request()));
+  command.name = TRY(secret_of(exchange->request()));
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
+
+}  // namespace
+
+void add_secret_routes(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/secrets",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                const std::string cursor = text_parameter(request, "cursor");
+                if (!cursor.empty() && !is_identifier(cursor)) {
+                  return fail("request.parameter",
+                              fmt::format("cursor: {} is no secret's name", in_quotes(cursor)));
+                }
+                return service.secrets(space, limit, cursor);
+              })});
+  router.add({.method = "PUT",
+              .path = "/v1/ns/{ns}/secrets/{secret}",
+              .max_body = kMaxSecretBytes,
+              .handler = [&service](const auto& exchange) { return put(service, exchange); }});
+  router.add({.method = "DELETE",
+              .path = "/v1/ns/{ns}/secrets/{secret}",
+              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+}
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+// Seals: what opens, what does not, and the files of keys.
+#include "orchestrator/store/seal.h"
+
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::string_literals;
+
+TEST(Seal, OpensWhatItHasSealedForThatPlace) {
+  const Seal seal = Seal::make();
+  for (const std::string& bytes : {""s, "a"s, "\0\xff"s, std::string(100'000, 'x')}) {
+    const std::string sealed = seal.seal(bytes, "here");
+    EXPECT_TRUE(Seal::is_sealed(sealed));
+    EXPECT_EQ(seal.open(sealed, "here"), bytes);
+    EXPECT_EQ(seal.open(sealed, "there"), std::nullopt);
+    EXPECT_EQ(seal.open(sealed, ""), std::nullopt);
+    EXPECT_EQ(Seal::make().open(sealed, "here"), std::nullopt) << "another key";
+  }
+}
+
+TEST(Seal, DoesNotOpenWhatIsDamaged) {
+  const Seal seal = Seal::make();
+  const std::string sealed = seal.seal("value", "here");
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    std::string damaged = sealed;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_EQ(seal.open(damaged, "here"), std::nullopt) << i;
+    EXPECT_EQ(seal.open(sealed.substr(0, i), "here"), std::nullopt) << i;
+  }
+  EXPECT_EQ(seal.open(sealed + "x", "here"), std::nullopt);
+  EXPECT_EQ(seal.open("", "here"), std::nullopt);
+}
+
+TEST(Seal, SaysTheSameOfTheSameAndTellsNothingOfWhatDiffers) {
+  const Seal seal = Seal::make();
+  EXPECT_EQ(seal.seal("value", "here"), seal.seal("value", "here"));
+  EXPECT_NE(seal.seal("value", "here"), seal.seal("value", "there"));
+  // A context and bytes that are the same run together.
+  EXPECT_NE(seal.seal("bc", "a").substr(1, 24), seal.seal("c", "ab").substr(1, 24));
+}
+
+class KeyFile : public testing::Test {
+ protected:
+  std::string write(const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+
+  Folder folder;
+  std::string path = folder.path() / "key";
+};
+
+TEST_F(KeyFile, IsReadAsItWasWritten) {
+  const Seal seal = Seal::make();
+  ASSERT_TRUE(seal.write(path));
+  struct stat found {};
+  ASSERT_EQ(::stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+  const auto again = Seal::read(path);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->open(seal.seal("value", "here"), "here"), "value");
+}
+
+TEST_F(KeyFile, HoldsBytesOrHexadecimalDigits) {
+  const std::string digits = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F";
+  std::string bytes;
+  for (char c = 0; c < 32; ++c) bytes.push_back(c);
+  const auto seal = Seal::read(write(bytes));
+  ASSERT_TRUE(seal) << seal.error().message;
+  for (const std::string& text : {digits, digits + "\n", digits + "\r\n"}) {
+    const auto same = Seal::read(write(text));
+    ASSERT_TRUE(same) << same.error().message;
+    EXPECT_EQ(same->seal("value", "here"), seal->seal("value", "here"));
+  }
+}
+
+TEST_F(KeyFile, ThatHoldsNoKeyIsRefusedByItsName) {
+  for (const std::string& text :
+       {""s, "password\n"s, std::string(31, 'a'), std::string(33, 'a'), std::string(63, 'a'),
+        std::string(64, 'g'), std::string(65, 'a'), std::string(1000, 'a')}) {
+    const auto seal = Seal::read(write(text));
+    ASSERT_FALSE(seal) << text;
+    EXPECT_EQ(seal.error().code, "store.key");
+    EXPECT_NE(seal.error().message.find(path), std::string::npos);
+    if (text.size() > 1) {
+      EXPECT_EQ(seal.error().message.find(text), std::string::npos);
+    }
+  }
+  EXPECT_EQ(Seal::read(folder.path() / "none").error().code, "store.key");
+  EXPECT_EQ(Seal::read(folder.path()).error().code, "store.key");
+}
+
+}  // namespace
+}  // namespace millrace
