@@ -12,7 +12,7 @@
 #include "gateway/server.h"
 #include "model/document.h"
 #include "model/hops.h"
-#include "orchestrator/definition/loader.h"
+#include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/local_service.h"
 #include "orchestrator/runtime/processor.h"
 
@@ -208,7 +208,7 @@ Loaded lint_definition(std::string_view text) {
   const auto check_schemas = [&](Texts schemas) {
     return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
   };
-  return load_workflow(text, check, check_schemas);
+  return load_and_lint(text, check, check_schemas);
 }
 
 }  // namespace millrace

@@ -300,11 +300,17 @@ class Loader {
 
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas) {
-  Loaded loaded;
-  const std::optional<Node> document = parse_document(text, loaded.findings);
-  if (!document) return loaded;
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (!document) return {.workflow = nullptr, .findings = std::move(findings)};
+  return load_workflow(*document, std::move(findings), check, check_schemas);
+}
+
+Loaded load_workflow(const Node& document, Findings findings, const ProgramCheck& check,
+                     const SchemaCheck& check_schemas) {
+  Loaded loaded{.workflow = nullptr, .findings = std::move(findings)};
   Loader loader(loaded.findings);
-  auto workflow = std::make_shared<Workflow>(loader.read(*document));
+  auto workflow = std::make_shared<Workflow>(loader.read(document));
   if (check) loader.check_programs(check);
   if (check_schemas) loader.check_schemas(check_schemas);
   if (!loaded.findings.has_errors()) loaded.workflow = std::move(workflow);

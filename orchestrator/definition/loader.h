@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/document.h"
 #include "model/findings.h"
 #include "model/workflow.h"
 
@@ -34,6 +35,10 @@ struct Loaded {
 /// warning `jq.unchecked` says so. The checks may be empty for a text whose programs and schemas
 /// were checked before: one from the store.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
+                     const SchemaCheck& check_schemas = nullptr);
+
+/// The same for a text that was parsed, with what was found then.
+Loaded load_workflow(const Node& document, Findings findings, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 
 /// Loads a text from the store, which was checked when it came there. Error `definition.findings`.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/messages.h"
 
 namespace millrace {
@@ -48,7 +49,7 @@ void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_mo
 }
 
 Loaded LocalService::load_definition(std::string_view text) {
-  return load_workflow(text, parts_.check_programs, parts_.check_schemas);
+  return load_and_lint(text, parts_.check_programs, parts_.check_schemas);
 }
 
 void LocalService::publish_events(std::string space, std::vector<Event> events,

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "matchers/ecmascript.h"
+#include "matchers/never_matches.h"
 
 namespace millrace {
 namespace {
@@ -256,6 +257,29 @@ TEST(QuotedText, IsOneAtomOfALongerPattern) {
   EXPECT_TRUE(matches("^[" + quote_pattern("a-c") + "]$", "-"));
   EXPECT_FALSE(matches("^[" + quote_pattern("a-c") + "]$", "b")) << "nor a range";
   EXPECT_FALSE(matches("^[" + quote_pattern("]|.*") + "]$", "x"));
+}
+
+TEST(NeverMatches, KnowsPatternsThatNoTextMatches) {
+  const auto never = [](const char* pattern) {
+    const auto regex = parse_ecmascript(pattern);
+    EXPECT_TRUE(regex) << pattern;
+    return regex && never_matches(regex->root);
+  };
+  for (const char* pattern : {"a^", "$a", "[]", "a[]b", "(?!)", "(a)^", "a+^b", "$(a|b)", "(?:$)a",
+                              "a(^)", "a^|$b", "x(?:[]|^a)", "^a$b", "a{2}^", "(a*b)^", "$.*a"}) {
+    EXPECT_TRUE(never(pattern)) << pattern;
+    // The engines agree, as far as some texts can show.
+    const auto compiled = Pattern::compile(pattern);
+    ASSERT_TRUE(compiled) << pattern;
+    for (const char* text : {"", "a", "b", "ab", "aa", "aab", "x", "xa", "a\nb"}) {
+      EXPECT_FALSE((*compiled)->matches(text)) << pattern << " " << text;
+    }
+  }
+  for (const char* pattern :
+       {"",      "^",    "$",    "^$",    "a",     "a*^",  "a?^b", "$a?",      "(a|)^", "$(?:a|b*)",
+        "^^a$$", "[]|a", "[]*a", "(?!a)", "(?=a)", "a^|b", "[^]",  "(?:a^)?b", "\\b",   "(a)\\1"}) {
+    EXPECT_FALSE(never(pattern)) << pattern;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,108 @@
+#include "orchestrator/definition/lint_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "model/grammar.h"
+#include "model/walk.h"
+
+namespace millrace {
+namespace {
+
+using Numbers = std::map<std::string, size_t, std::less<>>;
+
+/// Types that stay until something from outside comes.
+bool is_waiting_type(const Mapping* type) {
+  constexpr std::array<std::string_view, 7> kWaiting = {
+      "action", "consumeEvent", "delay", "eventAnd", "eventXor", "foreach", "parallel"};
+  return type != nullptr &&
+         std::find(kWaiting.begin(), kWaiting.end(), type->types[0]) != kWaiting.end();
+}
+
+/// Follows every key that names a state, there or not: without one the way leads to the end.
+void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, StateNode& state) {
+  for (const Keys group : keys_of(node, grammar)) {
+    for (const KeyRule& key : group) {
+      const Member* member = nullptr;
+      for (const std::string_view name : key.names()) {
+        if (member == nullptr) member = node.find(name);
+      }
+      if (key.kind == KeyRule::Kind::kState) {
+        const auto found = numbers.find(member == nullptr ? "" : member->value.text);
+        if (found == numbers.end()) {
+          state.may_end = true;
+        } else {
+          state.next.push_back(found->second);
+        }
+      } else if (key.object != nullptr && member != nullptr) {
+        if (!key.list) add_ways(member->value, *key.object, numbers, state);
+        for (const Node& item : member->value.items) add_ways(item, *key.object, numbers, state);
+      }
+    }
+  }
+}
+
+/// All that can be come to from `begin`.
+std::vector<bool> flood(const std::vector<std::vector<size_t>>& ways, std::vector<size_t> begin) {
+  std::vector<bool> seen(ways.size(), false);
+  while (!begin.empty()) {
+    const size_t one = begin.back();
+    begin.pop_back();
+    if (seen[one]) continue;
+    seen[one] = true;
+    begin.insert(begin.end(), ways[one].begin(), ways[one].end());
+  }
+  return seen;
+}
+
+}  // namespace
+
+StateGraph state_graph(const Node& document) {
+  StateGraph graph;
+  const Member* const states = document.find("states");
+  if (states == nullptr) return graph;
+  Numbers numbers;
+  for (const Node& node : states->value.items) {
+    const Member* const id = node.find("id");
+    const Member* const type = node.find("type");
+    if (id == nullptr || type == nullptr) continue;
+    numbers.emplace(id->value.text, graph.states.size());
+    const Mapping* const table = state_grammar().kind(type->value.text);
+    graph.states.push_back({.id = id->value.text,
+                            .type = type->value.text,
+                            .at = id->value.at,
+                            .may_end = table != nullptr && table->types[0] == "validate",
+                            .waits = is_waiting_type(table)});
+  }
+  if (graph.states.size() != states->value.items.size()) return {};
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    add_ways(states->value.items[i], state_grammar(), numbers, graph.states[i]);
+  }
+  // Whatever names a state outside of the states lets an instance begin there.
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    if (place.rule.kind != KeyRule::Kind::kState || place.path.starts_with("states")) return;
+    const auto found = numbers.find(place.member.value.text);
+    if (found != numbers.end()) graph.entries.push_back(found->second);
+  });
+  if (graph.entries.empty() && !graph.states.empty()) graph.entries.push_back(0);
+  return graph;
+}
+
+std::vector<bool> reachable(const StateGraph& graph) {
+  std::vector<std::vector<size_t>> ways;
+  for (const StateNode& state : graph.states) ways.push_back(state.next);
+  return flood(ways, graph.entries);
+}
+
+std::vector<bool> leading_out(const StateGraph& graph) {
+  std::vector<std::vector<size_t>> back(graph.states.size());
+  std::vector<size_t> out;
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    for (const size_t next : graph.states[i].next) back[next].push_back(i);
+    if (graph.states[i].may_end || graph.states[i].waits) out.push_back(i);
+  }
+  return flood(back, std::move(out));
+}
+
+}  // namespace millrace

@@ -1,0 +1,249 @@
+#include "orchestrator/definition/lint.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/definition/corpus.h"
+#include "tests/unit/expressions/pool_fixture.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kExpected = "tests/corpus/lint/bad.expected";
+
+std::vector<std::filesystem::path> files_in(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/corpus/lint/" + folder)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string described(const Finding& finding) {
+  return fmt::format("{}:{} {}", finding.at.line, finding.at.column, finding.code);
+}
+
+class LintCorpusTest : public PoolTest {
+ protected:
+  /// Errors and warnings.
+  std::vector<Finding> findings_in(std::string_view text) {
+    const Loaded loaded = load_and_lint(
+        text, [&](std::span<const std::string> programs) { return pool().check(programs); });
+    std::vector<Finding> findings = loaded.findings.sorted();
+    std::erase_if(findings, [](const Finding& one) { return one.severity == Severity::kNote; });
+    return findings;
+  }
+};
+
+/// Each file holds one mistake; where it is found stands in bad.expected. UPDATE_GOLDEN=1 rewrites.
+TEST_F(LintCorpusTest, FindsTheOneMistakeOfEachFile) {
+  std::string found;
+  size_t files = 0;
+  for (const auto& file : files_in("bad")) {
+    const std::vector<Finding> findings = findings_in(read_text_file(file));
+    ++files;
+    ASSERT_EQ(findings.size(), 1U) << file;
+    found += fmt::format("{} {}\n", file.stem().string(), described(findings.front()));
+  }
+  EXPECT_GE(files, 60U);
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    write_text_file(kExpected, found);
+  } else {
+    EXPECT_EQ(found, read_text_file(kExpected));
+  }
+}
+
+TEST_F(LintCorpusTest, FindsNothingInGoodFiles) {
+  size_t files = 0;
+  for (const auto& file : files_in("good")) {
+    ++files;
+    for (const Finding& finding : findings_in(read_text_file(file))) {
+      ADD_FAILURE() << file << ": " << described(finding) << ": " << finding.message;
+    }
+  }
+  EXPECT_GE(files, 60U);
+}
+
+TEST_F(LintCorpusTest, FindsNothingInTheExamples) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_THAT(findings_in(read_text_file(entry.path())), IsEmpty()) << entry.path();
+  }
+}
+
+/// A definition of the largest size: 2 000 states, each with a program of its own for the workers.
+TEST_F(LintCorpusTest, FindsTheWrongProgramsAmongThousands) {
+  std::string text = "id: big\nstates:\n";
+  for (int i = 0; i < 2000; ++i) {
+    const bool is_wrong = i == 0 || i == 777 || i == 1999;
+    text += fmt::format(
+        "- id: s{}\n  type: noop\n  log: {}\n"
+        "  transform: 'jq(.items | map(select(.n > {})) | {} as $l | [$l, .x])'\n{}",
+        i, std::string(390, 'x'), i, is_wrong ? "lenght" : "length",
+        i < 1999 ? fmt::format("  transition: s{}\n", i + 1) : "");
+  }
+  std::vector<std::string> found;
+  for (const Finding& finding : findings_in(text)) {
+    found.push_back(fmt::format("{}: {}", finding.path, finding.message));
+  }
+  EXPECT_THAT(found, ElementsAre("states[0].transform: lenght/0 is not defined",
+                                 "states[777].transform: lenght/0 is not defined",
+                                 "states[1999].transform: lenght/0 is not defined"));
+}
+
+/// What lint alone says of a text, all severities: `line:column path: message [code]`.
+std::vector<std::string> lint_of(const std::string& text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (document) lint(*document, findings);
+  std::vector<std::string> out;
+  for (const Finding& one : findings.sorted()) {
+    out.push_back(fmt::format("{} {}: {} [{}]",
+                              one.severity == Severity::kNote ? "note" : "warning", one.path,
+                              one.message, one.code));
+  }
+  return out;
+}
+
+TEST(LintNotes, PointOutWhatMayBeMeantOtherwise) {
+  EXPECT_THAT(
+      lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {venue: Sydney, source: ^a, time: "12:", town: "^b$", id: jq(.id)}}
+  transform: .t
+)"),
+      ElementsAre("note states[0].event.context.venue: \"Sydney\" matches longer texts that "
+                  "contain it, too; write ^…$ around it for itself alone [lint.unanchored]",
+                  "note states[0].transform: a bare text is a jq program in this field "
+                  "only; write jq(.t) [lint.bare_jq]"));
+}
+
+TEST(LintOfRetries, SpellsOutTheAttempts) {
+  struct Row {
+    const char* policy;
+    const char* message;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"{max_attempts: 3, delay: PT1S, multiplier: 2, codes: [a]}",
+            "up to 4 attempts in all, after waits of 1s, 2s, 4s"},
+           {"{max_attempts: 9, delay: PT1M, codes: [a]}",
+            "up to 10 attempts in all, after waits of 1m, 1m, 1m, 1m, …"},
+           {"{max_attempts: 2, delay: 1500ms, multiplier: 1.5, codes: [a]}",
+            "up to 3 attempts in all, after waits of 1500ms, 2250ms"},
+           {"{max_attempts: 2, codes: [a]}", "up to 3 attempts in all, without waits"},
+           {"{max_attempts: 1, delay: P1M, codes: [a]}",
+            "up to 2 attempts in all, the first wait being P1M"},
+           {"{max_attempts: 0, codes: [a]}",
+            "one attempt only: max_attempts counts those behind the first"},
+       }) {
+    EXPECT_THAT(
+        lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
+                            "retry: {}}}}}]",
+                            row.policy)),
+        ElementsAre(fmt::format("note states[0].action.retry: {} [lint.attempts]", row.message)));
+  }
+}
+
+TEST(LintOfRetries, WarnsWhereACatchTakesTheErrorBefore) {
+  const auto warnings = [](const char* codes, const char* caught) {
+    std::vector<std::string> found =
+        lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
+                            "retries: {{max_attempts: 1, codes: {}}}, catch: [{{error: {}}}]}}]",
+                            codes, caught));
+    std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+    return found.size();
+  };
+  EXPECT_EQ(warnings("['*']", "'*'"), 1U);
+  EXPECT_EQ(warnings("['.*', ^shop.late$]", "'**'"), 2U);
+  EXPECT_EQ(warnings("['^shop\\.late$']", "'shop.*'"), 1U);
+  EXPECT_EQ(warnings("['*']", "'shop.*'"), 0U);
+  EXPECT_EQ(warnings("['shop']", "'shop'"), 0U) << "the pattern is searched, the glob is not";
+}
+
+TEST(LintOfFunctions, WarnsOfWhatNothingUses) {
+  EXPECT_THAT(
+      lint_of(R"(
+id: a
+functions:
+- {id: used, type: isolated, image: i, scale: 2}
+- {id: idle, type: subflow, workflow: w}
+schemas:
+- {id: order, schema: {}}
+- {id: other, schema: {}}
+start: {type: scheduled}
+states:
+- {id: a, type: foreach, array: jq(.a), action: {function: used}, transition: b}
+- {id: b, type: validate, schema: order}
+)"),
+      ElementsAre("note functions[0].scale: an isolated function runs in a container of its "
+                  "own for each call, whatever `scale` says [lint.scale]",
+                  "warning functions[1].id: no action calls it [lint.unused]",
+                  "warning schemas[1].id: no state refers to it [lint.unused]",
+                  "warning start: without `cron` the schedule never starts an instance "
+                  "[lint.never_starts]"));
+}
+
+TEST(LintOfCatches, KnowsWhichGlobsCoverOthers) {
+  const auto hidden = [](const char* first, const char* second) {
+    return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: noop, catch: [{{error: '{}'}}, "
+                                "{{error: '{}'}}]}}]",
+                                first, second))
+                .empty();
+  };
+  for (const auto& [first, second] :
+       std::vector<std::pair<const char*, const char*>>{{"*", "*"},
+                                                        {"*", "a?b*"},
+                                                        {"a*", "ab"},
+                                                        {"a*", "a*b"},
+                                                        {"a*c", "a?c"},
+                                                        {"??", "a?"},
+                                                        {"*.b", "a.?.b"},
+                                                        {"a**", "a*"},
+                                                        {"a", "a"},
+                                                        {"*a*", "ba"}}) {
+    EXPECT_TRUE(hidden(first, second)) << first << " " << second;
+  }
+  for (const auto& [first, second] :
+       std::vector<std::pair<const char*, const char*>>{{"a", "*"},
+                                                        {"?", "*"},
+                                                        {"a?", "a*"},
+                                                        {"a*b", "a*"},
+                                                        {"??", "a"},
+                                                        {"ab", "a?"},
+                                                        {"a.*", "a*"},
+                                                        {"*.b", "*.b?"}}) {
+    EXPECT_FALSE(hidden(first, second)) << first << " " << second;
+  }
+}
+
+TEST(LintOfLargeDefinitions, FindsNothingInThousandsOfEntriesThatDiffer) {
+  // All of one state, so that whatever is compared with what stands before it would be quadratic.
+  std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
+  for (int i = 0; i < 15'000; ++i) {
+    text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}}}\n", i);
+  }
+  text += "  catch:\n";
+  for (int i = 0; i < 15'000; ++i) text += fmt::format("  - error: e{}x*\n", i);
+  EXPECT_THAT(lint_of(text), IsEmpty());
+  std::string chain = "id: a\nstates:\n";
+  for (int i = 0; i < 20'000; ++i) {
+    chain += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
+  }
+  EXPECT_THAT(lint_of(chain), IsEmpty()) << "what a last transition names is the loader's business";
+}
+
+}  // namespace
+}  // namespace millrace
