@@ -1,6 +1,8 @@
 #include "cli/server.h"
 
+#include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include <sodium.h>
 #include <spdlog/spdlog.h>
@@ -70,9 +72,10 @@ Json describe(const ServerSettings& settings) {
 }
 
 /// For a program that does nothing else.
-Result<std::unique_ptr<JqPool>> pool_of_one() {
+Result<std::unique_ptr<JqPool>> pool_for_checks() {
   JqLauncher launcher = TRY(JqLauncher::start());
-  return JqPool::start(std::move(launcher), {.workers = 1});
+  const size_t workers = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+  return JqPool::start(std::move(launcher), {.workers = workers, .checks_at_once = workers});
 }
 
 }  // namespace
@@ -191,7 +194,7 @@ uint16_t Server::port() const { return parts_->port(); }
 Service& Server::service() { return parts_->service(); }
 
 Result<JqPool*> own_jq_worker() {
-  static const Result<std::unique_ptr<JqPool>> pool = pool_of_one();
+  static const Result<std::unique_ptr<JqPool>> pool = pool_for_checks();
   if (!pool) return tl::unexpected(pool.error());
   return pool->get();
 }

@@ -15,6 +15,7 @@ extern "C" {
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "expressions/jq_names.h"
 #include "expressions/jq_syntax.h"
 #include "expressions/large_integers.h"
 
@@ -311,16 +312,46 @@ Result<JqProgram> JqProgram::compile(std::string_view program) {
   return compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
 }
 
-Status JqProgram::check(std::span<const std::string> programs) {
-  std::string text(kPrelude);
-  std::string uses = "null";
-  for (size_t i = 0; i < programs.size(); ++i) {
-    if (Status status = check_program_text(programs[i]); !status) return status;
-    // libjq drops a function that nothing uses before it looks up the names in it.
-    fmt::format_to(std::back_inserter(text), "def __program{}: ({}\n); ", i, programs[i]);
-    fmt::format_to(std::back_inserter(uses), ", __program{}", i);
+const JqFunctions& JqProgram::functions() {
+  static const JqFunctions known = [] {
+    JqFunctions names;
+    Result<JqProgram> program = compile("builtins");
+    if (!program) return names;
+    const auto text = program->run(JqInput("null", TimePoint()), Query::Mode::kOne);
+    const Result<Json> list = text ? parse_json(*text) : parse_json("[]");
+    for (const Json& name : list.value_or(Json::array())) names.insert(name.get<std::string>());
+    return names;
+  }();
+  return known;
+}
+
+bool JqProgram::all_parse(std::span<const std::string> programs) {
+  // libjq parses a text to its end before it looks for the names in it, which is what takes time.
+  // So it is given one that ends with an error: it must be the only one.
+  std::string text;
+  for (const std::string& program : programs) {
+    fmt::format_to(std::back_inserter(text), "({}\n), ", program);
   }
-  const Result<JqProgram> compiled = compile_wrapped(text + uses);
+  const Result<JqProgram> compiled = compile_wrapped(text + "\n|");
+  const auto last_line = 2 + std::count(text.begin(), text.end(), '\n');
+  return !compiled && compiled.error().message ==
+                          fmt::format("syntax error, unexpected '|' (line {})", last_line);
+}
+
+Status JqProgram::check(std::span<const std::string> programs) {
+  for (const std::string& program : programs) TRY(check_program_text(program));
+  const bool all_are_jq = all_parse(programs);
+  // One after the other, and no function each: libjq looks for the uses of every function in all
+  // that stands behind it.
+  std::string text = fmt::format("{}null", kPrelude);
+  bool all_names_exist = true;
+  for (const std::string& program : programs) {
+    if (all_are_jq && names_surely_exist(program, functions())) continue;
+    all_names_exist = false;
+    fmt::format_to(std::back_inserter(text), ", ({}\n)", program);
+  }
+  if (all_names_exist) return {};
+  const Result<JqProgram> compiled = compile_wrapped(text);
   if (!compiled) return tl::unexpected(compiled.error());
   return {};
 }

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "expressions/evaluation.h"
+#include "expressions/jq_names.h"
 
 namespace millrace {
 
@@ -58,6 +59,10 @@ class JqProgram {
   struct State;
   explicit JqProgram(std::unique_ptr<State> state);
   static Result<JqProgram> compile_wrapped(const std::string& text);
+  /// libjq's functions, whether they are open to programs or not.
+  static const JqFunctions& functions();
+  /// Whether all are right by jq's grammar, whatever their names stand for.
+  static bool all_parse(std::span<const std::string> programs);
 
   std::unique_ptr<State> state_;
 };

@@ -20,10 +20,12 @@
 namespace millrace {
 namespace {
 
-/// Programs compiled together in a check: the time of a compile grows with the square of their
-/// number (100 take 30 ms, 1 600 take 620 ms) and of their length (the worst 4 KB take 130 ms,
-/// eight of them 5 s).
-constexpr size_t kProgramsPerCompile = 200;
+/// Programs checked together. Most are only parsed, in 15 µs each; those whose names are not plain
+/// (jq_names.h) are compiled, which takes 18 ms for libjq's own definitions and 0.35 ms for each
+/// usual program, as they are looked for in it one by one; past some hundreds of programs that no
+/// longer fits the processor's cache and takes several times as long. It also grows with the square
+/// of a program's length (the worst 4 KB take 130 ms, eight of them 5 s).
+constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
@@ -79,14 +81,16 @@ Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings sett
   }
   try {
     return std::unique_ptr<JqPool>(
-        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, wake_fd)));
+        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, wake_fd),
+                   settings.checks_at_once));
   } catch (const std::system_error& e) {
     close(wake_fd);
     return fail("jq.pool", fmt::format("no thread for the jq pool: {}", e.what()));
   }
 }
 
-JqPool::JqPool(std::unique_ptr<Manager> manager) : manager_(std::move(manager)) {}
+JqPool::JqPool(std::unique_ptr<Manager> manager, size_t checks_at_once)
+    : checks_at_once_(checks_at_once), manager_(std::move(manager)) {}
 JqPool::~JqPool() = default;
 
 void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
@@ -106,7 +110,7 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   manager_->submit(std::move(job));
 }
 
-JqPool::Verdict JqPool::ask(std::string check, std::chrono::steady_clock::time_point deadline) {
+std::future<JqPool::Verdict> JqPool::ask(std::string check) {
   auto promise = std::make_shared<std::promise<Verdict>>();
   std::future<Verdict> answer = promise->get_future();
   Job job;
@@ -118,13 +122,23 @@ JqPool::Verdict JqPool::ask(std::string check, std::chrono::steady_clock::time_p
     promise->set_value({end, is_good ? "" : replies.empty() ? problem : replies[0].text});
   };
   manager_->submit(std::move(job));
+  return answer;
+}
+
+JqPool::Verdict JqPool::await(std::future<Verdict>& answer,
+                              std::chrono::steady_clock::time_point deadline) {
   if (answer.wait_until(deadline) == std::future_status::ready) return answer.get();
   return {Job::End::kTimedOut, ""};
 }
 
 std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> programs) {
+  using Members = std::vector<size_t>;  // places of programs that are compiled together
+  struct Compile {
+    Members members;
+    std::future<Verdict> answer;
+  };
   std::vector<std::optional<Error>> verdicts(programs.size());
-  std::deque<std::vector<size_t>> batches;  // places of programs that are compiled together
+  std::deque<Members> batches;
   size_t bytes = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     if (const Status status = check_program_text(programs[i]); !status) {
@@ -141,15 +155,26 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
   }
 
   const auto deadline = std::chrono::steady_clock::now() + kCheckTime;
-  const auto refuse = [&](std::span<const size_t> members, const Error& error) {
-    for (const size_t member : members) verdicts[member] = error;
-  };
-  for (; !batches.empty(); batches.pop_front()) {
-    const std::vector<size_t> members = std::move(batches.front());
+  const auto compile = [&](const Members& members) {
     std::vector<std::string> texts;
     texts.reserve(members.size());
     for (const size_t member : members) texts.push_back(programs[member]);
-    const auto [end, complaint] = ask(wire::encode_check(texts), deadline);
+    return ask(wire::encode_check(texts));
+  };
+  const auto refuse = [&](std::span<const size_t> members, const Error& error) {
+    for (const size_t member : members) verdicts[member] = error;
+  };
+  std::deque<Compile> under_way;
+  while (!batches.empty() || !under_way.empty()) {
+    while (!batches.empty() && under_way.size() < checks_at_once_) {
+      std::future<Verdict> answer = compile(batches.front());
+      under_way.push_back({std::move(batches.front()), std::move(answer)});
+      batches.pop_front();
+    }
+    const Members members = std::move(under_way.front().members);
+    std::future<Verdict> answer = std::move(under_way.front().answer);
+    under_way.pop_front();
+    const auto [end, complaint] = await(answer, deadline);
     if (end == Job::End::kAnswered && complaint.empty()) continue;
     if (end == Job::End::kUnavailable) {
       refuse(members, {"jq.unavailable", complaint});
@@ -159,8 +184,8 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
                            ? "jq does not compile the program in time"
                            : fmt::format("jq does not compile this program and {} others in time",
                                          members.size() - 1)});
-      batches.pop_front();
-      for (const std::vector<size_t>& rest : batches) {
+      for (Compile& other : under_way) batches.push_back(std::move(other.members));
+      for (const Members& rest : batches) {
         refuse(rest, {"jq.check_failed", "not checked: programs before this one took too long"});
       }
       return verdicts;
@@ -182,7 +207,8 @@ std::vector<std::optional<Error>> JqPool::check_schemas(std::span<const std::str
   const auto deadline = std::chrono::steady_clock::now() + kCheckTime;
   std::vector<std::optional<Error>> verdicts;
   for (const std::string& schema : schemas) {
-    const auto [end, complaint] = ask(wire::encode_check_schema(schema), deadline);
+    std::future<Verdict> answer = ask(wire::encode_check_schema(schema));
+    const auto [end, complaint] = await(answer, deadline);
     if (end == Job::End::kAnswered) {
       verdicts.push_back(complaint.empty() ? std::nullopt
                                            : std::optional(Error{"schema.malformed", complaint}));

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,9 @@ class JqPool {
     /// So long after its last slow evaluation, a lane's next ones go straight to the slow worker.
     Duration probation{10'000};
     Duration idle{5'000};  ///< a slow worker without work is kept for so long
+    /// How many compiles of one check may be under way, each on a fast worker: as many as there are
+    /// leaves none for an evaluation.
+    size_t checks_at_once = 1;
   };
 
   struct Stats {
@@ -83,10 +87,13 @@ class JqPool {
  private:
   class Manager;
   struct Verdict;
-  explicit JqPool(std::unique_ptr<Manager> manager);
+  JqPool(std::unique_ptr<Manager> manager, size_t checks_at_once);
 
-  Verdict ask(std::string check, std::chrono::steady_clock::time_point deadline);
+  std::future<Verdict> ask(std::string check);
+  static Verdict await(std::future<Verdict>& answer,
+                       std::chrono::steady_clock::time_point deadline);
 
+  const size_t checks_at_once_;
   std::unique_ptr<Manager> manager_;
 };
 
