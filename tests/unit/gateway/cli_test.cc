@@ -114,7 +114,7 @@ TEST_F(Cli, ExplainsTheLanguage) {
        "  in: ConsumeEventDefinition\n"
        "  not in document 003\n"},
       {"max_attempts",
-       "max_attempts: a whole number of at least 0\n"
+       "max_attempts: a whole number from 0 to 1000000\n"
        "  How often it is tried again after the first attempt.\n"
        "  required\n"
        "  in: RetryDefinition\n"},
