@@ -117,6 +117,20 @@ const Scenario kScenarios[] = {
 )",
      .wakes = {"two", "one"},
      .entered = {"a", "c"}},
+    {.name = "variables",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: setter
+  variables: [{key: seen, value: jq(.begin)}, {key: last, scope: workflow, value: jq(.begin)}]
+  transition: b
+- {id: b, type: getter, variables: [{key: seen}], transition: c}
+- id: c
+  type: switch
+  conditions: [{condition: 'jq((.var.seen.key | explode) == (.begin.key | explode))', transition: d}]
+- {id: d, type: noop}
+)",
+     .entered = {"a", "b", "c", "d"},
+     .also = kEvaluations},
     {.name = "generateEvent",
      .definition = std::string(kStart) + R"(
 - {id: a, type: generateEvent, event: {type: told, source: work, data: 'jq({key: .begin.key})'}}
