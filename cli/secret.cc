@@ -5,7 +5,7 @@
 namespace millrace {
 
 Ended set_secret(Session& session, const std::string& name) {
-  Call call{.method = "PUT", .path = session.path({"secrets", name})};
+  ApiCall call{.method = "PUT", .path = session.path({"secrets", name})};
   call.body = TRY(read_file(session.console, "-"));
   // What a shell puts at the end of a line is hardly ever meant.
   if (call.body.ends_with('\n')) call.body.pop_back();

@@ -55,13 +55,14 @@ Ended test_workflows(Console& console, const TestOptions& options) {
   spdlog::set_level(spdlog::level::err);
 
   const ProgramCheck check = [&](auto programs) { return (*worker)->check(programs); };
+  const SchemaCheck check_schemas = [&](auto schemas) { return (*worker)->check_schemas(schemas); };
   const Evaluator evaluate = waiting_for(**worker);
   const PlayLimits limits{.interrupted = [&] { return signals.pending(); }};
   std::vector<SuiteReport> reports;
   ExitCode code = ExitCode::kOk;
   for (const auto& file : TRY(files_in(options.paths))) {
     SuiteReport report{.file = file.string()};
-    LoadedSuite suite = load_suite(file, check);
+    LoadedSuite suite = load_suite(file, check, check_schemas);
     if (auto* wrong = std::get_if<std::vector<WrongFile>>(&suite)) {
       report.wrong = std::move(*wrong);
       code = ExitCode::kFindings;

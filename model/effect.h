@@ -61,6 +61,7 @@ struct StartChild {
   InstanceId by;                 ///< who started it, detached or not
   uint32_t depth = 0;
   uint32_t hops = 0;
+  bool sealed = false;  ///< there is something of a secret in the input
 };
 
 /// Cancel a child for whose result nobody waits any more.
@@ -74,6 +75,7 @@ struct ReturnResult {
   NamespaceNumber space{};
   Caller to;
   CallResult result;
+  bool sealed = false;  ///< it may hold something of a secret
 };
 
 /// What one instance wants of another.

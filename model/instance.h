@@ -104,6 +104,7 @@ struct Call {
   std::optional<TimePoint> retry_at;  ///< kBetween
   LazyJson input;                     ///< null once no attempt can need it any more
   LazyJson result;                    ///< kDone
+  bool sealed = false;                ///< there is something of a secret in its input
 };
 
 /// Whose call an instance is.

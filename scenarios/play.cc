@@ -41,6 +41,15 @@ class Play {
 
   Status run(const std::vector<ApplyWorkflow>& workflows) {
     for (const ApplyWorkflow& one : workflows) TRY(stage_.command(one));
+    for (const auto& [name, value] : scenario_.secrets) {
+      TRY(stage_.command(PutSecret{.space = "default", .name = name, .value = value}));
+    }
+    for (const auto& [key, value] : scenario_.variables) {
+      TRY(stage_.command(
+          PutVariable{.place = {.space = "default"},
+                      .key = key,
+                      .value = {.content_type = "application/json", .bytes = dump_json(value)}}));
+    }
     about_ = workflows.front().workflow->id;
     if (scenario_.start && !start(*scenario_.start)) return {};
     for (const Given& given : scenario_.given) {

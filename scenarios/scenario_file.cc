@@ -8,6 +8,7 @@
 
 #include "cloudevents/json_format.h"
 #include "model/fields.h"
+#include "scenarios/scenario_grammar.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -21,10 +22,9 @@ class Reader {
       : default_workflow_(default_workflow), open_(open), findings_(findings) {}
 
   ScenarioFile read(const Node& document) {
-    Fields fields(document, "", findings_);
+    Fields fields(document, "", findings_, scenario_file_grammar());
     if (!fields.ok()) return {};
     read_workflows(fields);
-    fields.require("scenarios");
     fields.objects("scenarios", [&](Fields& one) { file_.scenarios.push_back(scenario(one)); });
     report_if_empty(fields, "scenarios");
     return std::move(file_);
@@ -62,6 +62,21 @@ class Reader {
       fields.report("name", "scenario.name_twice",
                     fmt::format("there is another scenario {}", in_quotes(one.name)));
     }
+    fields.each("secrets", [&](const Member& member, const std::string& path) {
+      if (member.value.kind == Node::Kind::kString) {
+        one.secrets.emplace(member.key, member.value.text);
+      } else if (member.value.kind != Node::Kind::kBroken) {
+        findings_.error("definition.type", path, member.value.at,
+                        fmt::format("this is {}; a secret is a text", describe(member.value)));
+      }
+    });
+    fields.each("variables", [&](const Member& member, const std::string& path) {
+      if (is_variable_key(member.key)) {
+        one.variables.emplace(member.key, to_json(member.value));
+      } else {
+        findings_.error("scenario.variable", path, member.at, "this is no key of a variable");
+      }
+    });
     fields.object("start", [&](Fields& start) {
       one.start = StartCall{.workflow = workflow(start), .input = Json::object()};
       if (const Node* input = start.node("input")) one.start->input = to_json(*input);
@@ -80,7 +95,7 @@ class Reader {
 
   void read_given(Fields& fields, Scenario& scenario) {
     const Span before = scenario.given.empty() ? Span() : scenario.given.back().at;
-    Given given{.at = fields.duration("at", {.zero = true}).value_or(before)};
+    Given given{.at = fields.duration("at").value_or(before)};
     given.place = {.path = fields.path(), .value = {.at = fields.at()}};
     const auto time = [](const Span& span) { return span.after(TimePoint()); };
     if (time(given.at) < time(before)) {
@@ -121,7 +136,8 @@ class Reader {
       fields.objects("expect", [&](Fields& one) { read_expectation(one, scenario); });
       report_if_empty(fields, "expect");
     } else {
-      fields.object("expect", [&](Fields& one) { read_expectation(one, scenario); });
+      Fields one(*expect, fields.path("expect"), findings_, expectation_grammar());
+      if (one.ok()) read_expectation(one, scenario);
     }
   }
 
@@ -140,8 +156,8 @@ class Reader {
     take("error", Aspect::kError, read_error(fields));
     take("published", Aspect::kPublished,
          fields.objects("published", [](Fields& event) { event.pass_over(); }));
-    take("took", Aspect::kTook, fields.duration("took", {.zero = true}).has_value());
-    take("instances", Aspect::kInstances, fields.integer("instances", 0).has_value());
+    take("took", Aspect::kTook, fields.duration("took").has_value());
+    take("instances", Aspect::kInstances, fields.integer("instances").has_value());
     if (!asks) {
       findings_.error("scenario.expects_nothing", fields.path(), fields.at(),
                       "nothing is expected here");

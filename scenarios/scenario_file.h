@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +76,8 @@ struct Expectation {
 struct Scenario {
   std::string name;
   Position at;
+  std::map<std::string, std::string> secrets;  ///< of the namespace, from the beginning
+  std::map<std::string, Json> variables;       ///< the same
   std::optional<StartCall> start;
   std::vector<Given> given;  ///< in the order of time
   std::optional<Span> until;

@@ -46,6 +46,7 @@ class Stage {
   Processor& processor() { return *processor_; }
   Environment& environment() { return *environment_; }
   Metrics& metrics() { return metrics_; }
+  Queries& queries() { return queries_; }
 
   /// One round: what the broker has due, up to `most` messages, and one turn. Returns whether
   /// anything moved.

@@ -40,7 +40,8 @@ Result<std::vector<fs::path>> find_scenario_files(const fs::path& where) {
   return files;
 }
 
-LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check) {
+LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
+                       const SchemaCheck& check_schemas) {
   std::vector<WrongFile> wrong;
   const auto note = [&wrong](const fs::path& name, Findings findings) {
     if (findings.has_errors()) wrong.push_back({name.string(), std::move(findings)});
@@ -48,7 +49,7 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check) {
   const auto open = [&](const std::string& name) -> Result<ApplyWorkflow> {
     const fs::path path = file.parent_path() / name;
     std::string text = TRY(read_file(path));
-    Loaded loaded = load_workflow(text, check);
+    Loaded loaded = load_workflow(text, check, check_schemas);
     note(path, std::move(loaded.findings));
     return ApplyWorkflow{
         .space = "default", .text = std::move(text), .workflow = std::move(loaded.workflow)};

@@ -28,6 +28,7 @@ using LoadedSuite = std::variant<ScenarioFile, std::vector<WrongFile>>;
 
 /// Reads a scenario file and its workflows, whose jq programs `check` checks. A file that cannot be
 /// read is a finding as well.
-LoadedSuite load_suite(const std::filesystem::path& file, const ProgramCheck& check);
+LoadedSuite load_suite(const std::filesystem::path& file, const ProgramCheck& check,
+                       const SchemaCheck& check_schemas = nullptr);
 
 }  // namespace millrace

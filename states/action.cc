@@ -14,7 +14,7 @@ class ActionState final : public CallingState {
 
   Outcome enter(Visit& visit) const override {
     const Wanted wanted{&action_, &visit.instance().data};
-    auto made = inputs(visit, {&wanted, 1});
+    auto made = prepare(visit, {&wanted, 1});
     if (!made) return std::move(made).error();
     if (!async_) return call(visit, std::move(*made));
     if (auto raised = visit.start_detached(*action_.function, std::move(made->front()))) {

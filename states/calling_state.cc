@@ -36,21 +36,53 @@ Action Action::load(StateFields& fields, const std::optional<RetryPolicy>& retri
 CallingState::CallingState(StateCommon common, Needs needs, size_t at_once)
     : State(without_retries(std::move(common))), needs_(needs), at_once_(at_once) {}
 
-Evaluated<std::vector<LazyJson>> CallingState::inputs(Visit& visit,
-                                                      std::span<const Wanted> wanted) {
-  std::vector<Visit::Over> evaluated;
+Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const Wanted> wanted) {
+  const auto raise = [](std::string code, std::string message) {
+    return tl::unexpected<Outcome>(Raise{{std::move(code), std::move(message)}});
+  };
+  // What each input is made of: as it is, or a copy with the secrets in it.
+  std::vector<LazyJson> sources;
+  sources.reserve(wanted.size());
+  bool has_secrets = false;
   for (const Wanted& one : wanted) {
-    if (one.action->input) evaluated.push_back({&*one.action->input, one.over});
+    LazyJson& source = sources.emplace_back(*one.over);
+    if (one.action->secrets.empty()) continue;
+    has_secrets = true;
+    if (!source.value().is_object()) {
+      return raise("direktiv.jq.notObject",
+                   fmt::format("secrets cannot be added to {}: it is no object",
+                               source.value().type_name()));
+    }
+    Json secrets = Json::object();
+    for (const std::string& name : one.action->secrets) {
+      auto value = visit.secret(name);
+      if (!value) {
+        return raise("direktiv.secrets.notFound", fmt::format("there is no secret \"{}\"", name));
+      }
+      secrets[name] = std::move(*value);
+    }
+    source.edit()["secrets"] = std::move(secrets);
+  }
+
+  std::vector<Visit::Over> evaluated;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (const auto& input = wanted[i].action->input) evaluated.push_back({&*input, &sources[i]});
   }
   auto values = visit.evaluate(evaluated);
-  if (!values) return tl::unexpected(std::move(values).error());
-  std::vector<LazyJson> inputs;
-  inputs.reserve(wanted.size());
-  size_t next = 0;
-  for (const Wanted& one : wanted) {
-    inputs.push_back(one.action->input ? LazyJson(std::move((*values)[next++])) : *one.over);
+  if (!values) {
+    auto* const raised = std::get_if<Raise>(&values.error());
+    // jq likes to quote what it could not work with.
+    if (has_secrets && raised != nullptr) raised->error.message = "jq failed where it had secrets";
+    return tl::unexpected(std::move(values).error());
   }
-  return inputs;
+  std::vector<Call> calls(wanted.size());
+  size_t next = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Action& action = *wanted[i].action;
+    calls[i].input = action.input ? LazyJson(std::move((*values)[next++])) : std::move(sources[i]);
+    calls[i].sealed = !action.secrets.empty();
+  }
+  return calls;
 }
 
 Json CallingState::results_of(std::span<const Call> calls) {
@@ -59,10 +91,9 @@ Json CallingState::results_of(std::span<const Call> calls) {
   return results;
 }
 
-Outcome CallingState::call(Visit& visit, std::vector<LazyJson> inputs) const {
+Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   if (auto raised = visit.refuse_depth()) return *raised;
-  visit.calls().clear();
-  for (LazyJson& input : inputs) visit.calls().push_back({.input = std::move(input)});
+  visit.calls() = std::move(calls);
   return go_on(visit);
 }
 

@@ -55,11 +55,11 @@ class CallingState : public State {
     const Action* action = nullptr;
     const LazyJson* over = nullptr;
   };
-  /// The inputs for those actions.
-  static Evaluated<std::vector<LazyJson>> inputs(Visit& visit, std::span<const Wanted> wanted);
+  /// The calls for those actions, each with its input.
+  static Evaluated<std::vector<Call>> prepare(Visit& visit, std::span<const Wanted> wanted);
 
-  /// Makes a call for each of the inputs; none: leaves at once.
-  Outcome call(Visit& visit, std::vector<LazyJson> inputs) const;
+  /// Makes those calls; none: leaves at once.
+  Outcome call(Visit& visit, std::vector<Call> calls) const;
 
  private:
   Outcome failed(Visit& visit, size_t index, WorkflowError error) const;

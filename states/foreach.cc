@@ -31,7 +31,7 @@ class Foreach final : public CallingState {
     const std::vector<LazyJson> elements(array->begin(), array->end());
     std::vector<Wanted> wanted;
     for (const LazyJson& element : elements) wanted.push_back({&action_, &element});
-    auto made = inputs(visit, wanted);
+    auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();
     return call(visit, std::move(*made));
   }

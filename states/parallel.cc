@@ -17,7 +17,7 @@ class Parallel final : public CallingState {
   Outcome enter(Visit& visit) const override {
     std::vector<Wanted> wanted;
     for (const Action& action : actions_) wanted.push_back({&action, &visit.instance().data});
-    auto made = inputs(visit, wanted);
+    auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();
     return call(visit, std::move(*made));
   }

@@ -293,7 +293,8 @@ void Visit::start_call(size_t index, const Function& function, bool last) {
                                    .caller = caller,
                                    .by = instance_.id,
                                    .depth = instance_.depth + 1,
-                                   .hops = instance_.hops});
+                                   .hops = instance_.hops,
+                                   .sealed = instance_.sealed || call.sealed});
   if (last) call.input = {};
 }
 
@@ -318,7 +319,7 @@ void Visit::arm_retry(TimePoint at) {
   }
 }
 
-std::optional<Raise> Visit::start_detached(const Function& function, LazyJson input) {
+std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
   acted_ = true;
   if (instance_.hops >= kMaxHops) {
     return Raise{{std::string(kTooDeep),
@@ -335,9 +336,10 @@ std::optional<Raise> Visit::start_detached(const Function& function, LazyJson in
   effects_.emplace_back(StartChild{.space = instance_.space,
                                    .child = child,
                                    .workflow = function.workflow,
-                                   .input = std::move(input),
+                                   .input = std::move(call.input),
                                    .by = instance_.id,
-                                   .hops = instance_.hops + 1});
+                                   .hops = instance_.hops + 1,
+                                   .sealed = instance_.sealed || call.sealed});
   return std::nullopt;
 }
 

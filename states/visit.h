@@ -98,7 +98,7 @@ class Visit {
   void arm_retry(TimePoint at);
   /// Starts an instance that is nobody's child. Raise direktiv.limits.depth for the end of a chain
   /// of such starts that is as long as a chain of events may be (model/hops.h).
-  std::optional<Raise> start_detached(const Function& function, LazyJson input);
+  std::optional<Raise> start_detached(const Function& function, Call call);
 
   /// A variable as this step has left it; nullopt: there is none. One that is sealed makes the
   /// instance so.

@@ -73,6 +73,7 @@ class Stepper {
 
   void apply(const Returned& returned) {
     if (!waits_for(instance_, returned.call)) return;
+    instance_.sealed = instance_.sealed || returned.sealed;
     Visit visit = visiting({});
     settle(visit, state().returned(visit, returned.call.index, returned.result));
     proceed({});
@@ -311,7 +312,10 @@ class Stepper {
     tell(HistoryKind::kEnded, {{"status", to_string(status)}});
     result_.changed = true;
     if (!instance_.caller) return;
-    ReturnResult told{.space = instance_.space, .to = *instance_.caller, .result = instance_.data};
+    ReturnResult told{.space = instance_.space,
+                      .to = *instance_.caller,
+                      .result = instance_.data,
+                      .sealed = instance_.sealed};
     if (instance_.error) told.result = tl::unexpected(*instance_.error);
     result_.effects.emplace_back(std::move(told));
   }

@@ -32,6 +32,7 @@ struct Fired {
 struct Returned {
   Caller call;
   CallResult result;
+  bool sealed = false;  ///< the instance holds something of a secret from now on
 };
 /// The results of an Evaluate; ignored unless it is this step that waits for them.
 struct Resumed {

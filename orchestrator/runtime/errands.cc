@@ -8,6 +8,18 @@
 namespace millrace {
 namespace {
 
+bool is_sealed(const Errand& errand) {
+  if (const auto* start = std::get_if<StartChild>(&errand)) return start->sealed;
+  const auto* result = std::get_if<ReturnResult>(&errand);
+  return result != nullptr && result->sealed;
+}
+
+/// Of one that was read: whether it is sealed is told by its row.
+void set_sealed(Errand& errand, bool sealed) {
+  if (auto* start = std::get_if<StartChild>(&errand)) start->sealed = sealed;
+  if (auto* result = std::get_if<ReturnResult>(&errand)) result->sealed = sealed;
+}
+
 /// A child that is yet to start, as Recent is to see it.
 Instance waiting_to_start(const StartChild& errand, uint64_t listen_from) {
   return {.id = errand.child, .space = errand.space, .listen_from = listen_from};
@@ -18,6 +30,7 @@ Instance waiting_to_start(const StartChild& errand, uint64_t listen_from) {
 Status Errands::load() {
   draft_.errands.clear();
   TRY(each_inbox(draft_.tx, [&](uint64_t number, InboxRecord record) {
+    set_sealed(record.errand, record.sealed);
     draft_.errands.push_back(
         {.errand = std::move(record.errand), .listen_from = record.listen_from, .row = number});
   }));
@@ -41,7 +54,8 @@ Status Errands::write() {
   for (QueuedErrand& queued : draft_.errands) {
     if (queued.row != 0) continue;
     queued.row = TRY(draft_.next(Counter::kInbox));
-    write_inbox(draft_.tx, queued.row, {queued.errand, queued.listen_from});
+    write_inbox(draft_.tx, queued.row,
+                {queued.errand, queued.listen_from, is_sealed(queued.errand)});
     TRY(keep_events(queued));
   }
   return {};
@@ -89,7 +103,8 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
                         .id = errand.child,
                         .listen_from = listen_from,
                         .caller = errand.caller,
-                        .depth = errand.depth}));
+                        .depth = errand.depth,
+                        .sealed = errand.sealed}));
   return {};
 }
 
@@ -123,7 +138,7 @@ Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
 Status Errands::run(TimePoint now, const ReturnResult& errand, uint64_t) {
   Touched* const touched = TRY(instances_.touch(errand.space, errand.to.instance));
   if (touched == nullptr) return {};
-  TRY(instances_.step(now, *touched, Returned{.call = errand.to, .result = errand.result}));
+  TRY(instances_.step(now, *touched, Returned{.call = errand.to, .result = errand.result, .sealed = errand.sealed}));
   return {};
 }
 

@@ -61,6 +61,7 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   touched.instance.hops = beginning.hops;
   touched.instance.caller = beginning.caller;
   touched.instance.depth = beginning.depth;
+  touched.instance.sealed = beginning.sealed;
   touched.data = touched.instance.data.shared_text();
   beginning.how["revision"] = entry.latest;
   touched.history.push_back(

@@ -35,6 +35,7 @@ struct Beginning {
   std::optional<uint64_t> listen_from;  ///< none: from now on
   std::optional<Caller> caller;
   uint32_t depth = 0;
+  bool sealed = false;
 };
 
 class Instances {

@@ -18,8 +18,9 @@ constexpr const char* kWithheld = "(sealed)";
 Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
 
 /// Members of a record's detail that the engine or a definition has put there, and not the data.
-constexpr std::array<std::string_view, 8> kOwnWords = {"at",    "by", "code",     "deadLetter",
-                                                       "error", "id", "revision", "status"};
+constexpr std::array<std::string_view, 16> kOwnWords = {
+    "async", "at",       "attempt",  "by",     "code",   "deadLetter", "error", "function",
+    "id",    "index",    "instance", "parent", "revision", "status",   "tick",  "workflow"};
 
 Json shown_detail(Json detail, bool sealed) {
   if (!sealed) return detail;

@@ -63,6 +63,7 @@ Result<Call> decode_call(std::string_view bytes);
 struct InboxRecord {
   Errand errand;
   uint64_t listen_from = 0;  ///< of a child that is to start
+  bool sealed = false;
 };
 std::string encode(const InboxRecord& record);
 Result<InboxRecord> decode_inbox(std::string_view bytes);

@@ -143,7 +143,8 @@ void write_calls(Transaction& tx, const std::string& prefix, const Instance& ins
   const std::vector<Call>& calls = instance.calls;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (i < before.size() && stands_as(calls[i], before[i])) continue;
-    rows::put(tx, Table::kLive, call_key(prefix, i), encode_call(calls[i]), instance.sealed);
+    rows::put(tx, Table::kLive, call_key(prefix, i), encode_call(calls[i]),
+              instance.sealed || calls[i].sealed);
   }
   for (size_t i = calls.size(); i < before.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
 }
@@ -637,7 +638,7 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
 }
 
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
-  tx.put(Table::kInbox, key_of(number), encode(record));
+  rows::put(tx, Table::kInbox, key_of(number), encode(record), record.sealed);
 }
 
 void erase_inbox(Transaction& tx, uint64_t number) { tx.erase(Table::kInbox, key_of(number)); }
@@ -646,7 +647,7 @@ Status each_inbox(const View& view,
                   const std::function<void(uint64_t number, InboxRecord record)>& see) {
   return walk(view, Table::kInbox, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key), TRY(decode_inbox(value)));
+                see(number_of(key), TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
                 return true;
               });
 }

@@ -147,6 +147,7 @@ class World {
   double metric(std::string_view name) const;
   /// Every row of the store.
   std::map<std::string, std::string> rows() const;
+  Queries& queries() const { return stage_->queries(); }
   Environment& environment() const { return stage_->environment(); }
 
  private:

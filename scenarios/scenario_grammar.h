@@ -1,0 +1,13 @@
+// The keys of a scenario file as tables, as model/grammar.h has those of a definition. Constants.
+#pragma once
+
+#include "model/grammar.h"
+
+namespace millrace {
+
+const Mapping& scenario_file_grammar();
+
+/// One item of `expect`, or all of it.
+const Mapping& expectation_grammar();
+
+}  // namespace millrace
