@@ -469,6 +469,11 @@ constexpr KeyRule kVariableSetterKeys[] = {
      .kind = Kind::kCommand,
      .meaning = "What it becomes; null deletes it.",
      .required = true},
+    {.name = "mimeType",
+     .kind = Kind::kMediaType,
+     .meaning = "What the value is; a string under another type than JSON is text, or Base64.",
+     .otherwise = "application/json",
+     .own = true},
 };
 constexpr Mapping kVariableSetterDefinition = {
     .name = "VariableSetterDefinition",

@@ -34,9 +34,7 @@ class Seal {
   std::optional<std::string> open(std::string_view sealed, std::string_view context) const;
 
   /// Whether a row's bytes are sealed. No record, no JSON text and no number begins so.
-  static bool is_sealed(std::string_view bytes) {
-    return !bytes.empty() && bytes.front() == kMark;
-  }
+  static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
 
  private:
   static constexpr char kMark = '\xff';

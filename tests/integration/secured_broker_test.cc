@@ -33,7 +33,7 @@ class Certificate {
   TemporaryFolder folder_;
 };
 
-constexpr const char* kLogin = "authorization { user: ann, password: secret }\n";
+constexpr const char* kLogin = "authorization { user: ann, password: open-sesame }\n";
 
 std::string tls_url(const NatsServer& nats, std::string_view login = "") {
   return fmt::format("tls://{}127.0.0.1:{}", login, nats.port());
@@ -50,8 +50,8 @@ void expect_work(MillraceServer& millrace, std::string_view id) {
       millrace.ask("POST", "events", event, {{"content-type", "application/cloudevents+json"}});
   EXPECT_EQ(reply.status, 202) << reply.body;
   EXPECT_TRUE(millrace.has_instances("workflow=counter&status=complete", 1));
-  EXPECT_THAT(millrace.ask("GET", "/v1/info").body, Not(HasSubstr("secret")));
-  EXPECT_THAT(millrace.process().errors(), Not(HasSubstr("secret")));
+  EXPECT_THAT(millrace.ask("GET", "/v1/info").body, Not(HasSubstr("open-sesame")));
+  EXPECT_THAT(millrace.process().errors(), Not(HasSubstr("open-sesame")));
 }
 
 TEST(SecuredBroker, LetsInWhoKnowsItsCertificateAndThePassword) {
@@ -59,11 +59,11 @@ TEST(SecuredBroker, LetsInWhoKnowsItsCertificateAndThePassword) {
   const NatsServer nats(certificate.configuration() + kLogin);
   MillraceServer by_variables(
       tls_url(nats),
-      {{"NATS_CA", certificate.file()}, {"NATS_USER", "ann"}, {"NATS_PASSWORD", "secret"}});
+      {{"NATS_CA", certificate.file()}, {"NATS_USER", "ann"}, {"NATS_PASSWORD", "open-sesame"}});
   expect_work(by_variables, "1");
   by_variables.stop();
 
-  MillraceServer by_url(tls_url(nats, "ann:secret@"), {{"NATS_CA", certificate.file()}});
+  MillraceServer by_url(tls_url(nats, "ann:open-sesame@"), {{"NATS_CA", certificate.file()}});
   expect_work(by_url, "2");
 }
 
