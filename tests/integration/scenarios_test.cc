@@ -59,6 +59,15 @@ TEST_F(Scenarios, OfTheExamplesComeTrue) {
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
+TEST_F(Scenarios, OfTheDocumentsSamplesComeTrue) {
+  const ProcessEnd end = test({"docs/samples", "tests/corpus/document_003"});
+  EXPECT_EQ(end.code, 0) << end.output << end.errors;
+  EXPECT_EQ(end.errors, "");
+  EXPECT_THAT(end.output, HasSubstr("ok     docs/samples/foreach.test.yaml: "));
+  EXPECT_THAT(end.output, HasSubstr("ok     tests/corpus/document_003/decision.test.yaml: "));
+  EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
+}
+
 TEST_F(Scenarios, FailWithWhatWasWantedAndWhatCame) {
   write_hello();
   const ProcessEnd end = test({(folder_.path() / "shop").string()});

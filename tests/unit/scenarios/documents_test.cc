@@ -1,4 +1,4 @@
-// What the documents show of scenarios is what the examples have, and all examples have scenarios.
+// What the documents show is what files have that tests run, and all these files have scenarios.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +44,29 @@ TEST(TestingWorkflows, ShowsPiecesOfTheExamples) {
   EXPECT_EQ(samples_in("README.md"), 1U);
 }
 
+/// The lines of `piece` one after the other among those of `text`.
+bool has_lines(const std::string& text, const std::string& piece) {
+  return ("\n" + text).find("\n" + piece) != std::string::npos;
+}
+
+/// Each YAML sample stands below a comment with the name of the file that it is from.
+TEST(Language, ShowsPiecesOfItsSamples) {
+  const std::string page = text_of("docs/language.md");
+  constexpr std::string_view kBegin = "```yaml\n";
+  std::set<std::string> shown;
+  for (size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
+    const size_t begin = at + kBegin.size();
+    const std::string sample = page.substr(begin, page.find("```", begin) - begin);
+    const size_t comment = page.rfind("<!-- ", at);
+    ASSERT_NE(comment, std::string::npos) << sample;
+    const std::string name = page.substr(comment + 5, page.find(" -->", comment) - comment - 5);
+    ASSERT_EQ(page.find("-->\n", comment) + 4, at) << "no file is named above\n" << sample;
+    EXPECT_TRUE(has_lines(text_of("docs/" + name), sample)) << name << " has no\n" << sample;
+    shown.insert(name);
+  }
+  EXPECT_GE(shown.size(), 20U);
+}
+
 TEST(TestingWorkflows, ShowsHowAFailureLooks) {
   const std::string document = text_of("docs/testing-workflows.md");
   const size_t begin = document.find("FAILED guest-booking.test.yaml");
@@ -63,9 +86,11 @@ TEST(TestingWorkflows, ShowsHowAFailureLooks) {
   EXPECT_TRUE(report.starts_with(sample)) << report;
 }
 
-TEST(Examples, AllHaveScenarios) {
+class Workflows : public testing::TestWithParam<const char*> {};
+
+TEST_P(Workflows, AllHaveScenarios) {
   std::set<std::string> tested;
-  const auto files = find_scenario_files("examples");
+  const auto files = find_scenario_files(GetParam());
   ASSERT_TRUE(files);
   for (const fs::path& file : *files) {
     const LoadedSuite suite = load_suite(file, nullptr);
@@ -74,7 +99,7 @@ TEST(Examples, AllHaveScenarios) {
       tested.insert(one.workflow->id);
     }
   }
-  for (const auto& entry : fs::recursive_directory_iterator("examples")) {
+  for (const auto& entry : fs::recursive_directory_iterator(GetParam())) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".yaml") || is_scenario_file(name)) continue;
     const auto workflow = load_workflow(text_of(entry.path()), nullptr).workflow;
@@ -82,6 +107,9 @@ TEST(Examples, AllHaveScenarios) {
     EXPECT_TRUE(tested.contains(workflow->id)) << entry.path() << " has no scenarios";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, Workflows,
+                         testing::Values("examples", "docs/samples", "tests/corpus/document_003"));
 
 }  // namespace
 }  // namespace millrace
