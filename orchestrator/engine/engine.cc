@@ -66,8 +66,7 @@ class Stepper {
     const LazyJson found = instance_.data;
     Visit visit = visiting({});
     settle(visit, state().take(visit, event, matched.entries));
-    if (state().common().retries && instance_.phase == Phase::kLeaving)
-      instance_.found_data = found;
+    keep_found(found);
     proceed({});
   }
 
@@ -165,6 +164,7 @@ class Stepper {
       }
     }
     settle(visit, outcome);
+    keep_found(data);
   }
 
   Outcome log_and_enter(Visit& visit) {
@@ -248,6 +248,11 @@ class Stepper {
     if (entry == nullptr) return fail(error);
     tell(HistoryKind::kCaught, {{"error", entry->error}});
     go_to(entry->transition);
+  }
+
+  /// What the next attempt has to find, should the state's transform fail.
+  void keep_found(const LazyJson& data) {
+    if (state().common().retries && instance_.phase == Phase::kLeaving) instance_.found_data = data;
   }
 
   /// The state is left as if it had never been entered, until the next attempt is due.
