@@ -211,7 +211,8 @@ Loaded lint_definition(std::string_view text) {
   const auto check_schemas = [&](Texts schemas) {
     return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
   };
-  return load_and_lint(text, check, check_schemas);
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  return load_and_lint(text, check, check_schemas, now);
 }
 
 }  // namespace millrace

@@ -15,6 +15,7 @@
 #include "model/grammar.h"
 #include "model/walk.h"
 #include "orchestrator/definition/lint_graph.h"
+#include "policies/cron.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -185,7 +186,8 @@ std::string waits_text(int64_t retries, const Node& policy) {
 
 class Linter {
  public:
-  Linter(const Node& document, Findings& findings) : document_(document), findings_(findings) {}
+  Linter(const Node& document, Findings& findings, std::optional<TimePoint> now)
+      : document_(document), findings_(findings), now_(now) {}
 
   void run() {
     check_ways();
@@ -234,9 +236,24 @@ class Linter {
       findings_.warning("lint.never_starts", "start", start->at,
                         "without `cron` the schedule never starts an instance");
     }
+    if (now_) note_ticks(*start, *now_);
     const Mapping& kind = kind_of(*start, *workflow_grammar().find("start")->object);
     if (kind.types[0] == "eventsXor")
       check_alternatives(items_of(*start, "events"), "start.events");
+  }
+
+  void note_ticks(const Node& start, TimePoint now) {
+    const Node* const text = value_of(start, "cron");
+    if (text == nullptr) return;
+    const Result<Cron> cron = Cron::parse(text->text);
+    if (!cron) return;
+    constexpr int kShown = 5;
+    std::string ticks;
+    for (int i = 0; i < kShown; ++i) {
+      now = cron->next(now);
+      ticks += (i == 0 ? "" : ", ") + format_rfc3339(now);
+    }
+    findings_.note("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
   }
 
   /// Warns of what is defined in a list of the document and named by no key of that kind.
@@ -453,19 +470,22 @@ class Linter {
 
   const Node& document_;
   Findings& findings_;
+  std::optional<TimePoint> now_;
 };
 
 }  // namespace
 
-void lint(const Node& document, Findings& findings) { Linter(document, findings).run(); }
+void lint(const Node& document, Findings& findings, std::optional<TimePoint> now) {
+  Linter(document, findings, now).run();
+}
 
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
-                     const SchemaCheck& check_schemas) {
+                     const SchemaCheck& check_schemas, std::optional<TimePoint> now) {
   Findings findings;
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) return {.workflow = nullptr, .findings = std::move(findings)};
   Loaded loaded = load_workflow(*document, std::move(findings), check, check_schemas);
-  if (loaded.workflow) lint(*document, loaded.findings);
+  if (loaded.workflow) lint(*document, loaded.findings, now);
   return loaded;
 }
 

@@ -4,19 +4,23 @@
 // A new check is one more line in Linter::run. Pure.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
+#include "base/time.h"
 #include "model/document.h"
 #include "model/findings.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {
 
-/// Adds the findings on a document that the loader takes. Codes: `lint.…`.
-void lint(const Node& document, Findings& findings);
+/// Adds the findings on a document that the loader takes. Codes: `lint.…`. With a time a schedule's
+/// next ticks are told.
+void lint(const Node& document, Findings& findings, std::optional<TimePoint> now = std::nullopt);
 
 /// load_workflow, and lint where that finds no error.
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
-                     const SchemaCheck& check_schemas = nullptr);
+                     const SchemaCheck& check_schemas = nullptr,
+                     std::optional<TimePoint> now = std::nullopt);
 
 }  // namespace millrace
