@@ -57,7 +57,8 @@ std::string shown_evaluate(const Evaluate& evaluate) {
 }
 
 std::string shown_start(const StartChild& start) {
-  const std::string what = fmt::format("{} {}", start.workflow, start.input.text());
+  const std::string what =
+      fmt::format("{} {}{}", start.workflow, start.input.text(), start.sealed ? ", sealed" : "");
   if (!start.caller) return "starts detached " + what;
   const std::string again =
       start.caller->attempt > 1 ? fmt::format(", attempt {}", start.caller->attempt) : "";
@@ -222,6 +223,12 @@ const TraceRow& InstanceRun::set_variable(VariableScope scope, const std::string
                                           std::optional<Variable> value) {
   begin("variable");
   lookup_.take({.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
+  return finish(false);
+}
+
+const TraceRow& InstanceRun::set_secret(std::string name, std::string value) {
+  begin("secret");
+  lookup_.set_secret(std::move(name), std::move(value));
   return finish(false);
 }
 

@@ -52,11 +52,6 @@ class InstanceRun {
   void set_time(TimePoint time);
   TimePoint now() const { return now_; }
 
-  /// A secret of its namespace.
-  void set_secret(std::string name, std::string value) {
-    lookup_.set_secret(std::move(name), std::move(value));
-  }
-
   // Stimuli, each one row of the trace.
 
   /// Enters a new instance, and goes on with one that stopped at a bound or by a restart.
@@ -77,6 +72,8 @@ class InstanceRun {
   /// Somebody else sets a variable, or deletes it.
   const TraceRow& set_variable(VariableScope scope, const std::string& key,
                                std::optional<Variable> value);
+  /// Somebody else sets a secret of the namespace.
+  const TraceRow& set_secret(std::string name, std::string value);
   /// Any other, as it is.
   const TraceRow& give(std::string input, const Stimulus& stimulus);
 

@@ -226,13 +226,16 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     return perform_returned(run, input);
   } else if (word == "variable") {
     return set_variable(run, input);
+  } else if (word == "secret") {
+    const std::string name(take_word(input));
+    run.set_secret(name, std::string(input));
   } else if (word == "cancel") {
     const std::string code(take_word(input));
     run.cancel({code, std::string(input)});
   } else {
     return fail("table.input",
                 fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, "
-                            "returned, fire, variable and cancel",
+                            "returned, fire, variable, secret and cancel",
                             word));
   }
   return {};
