@@ -86,6 +86,14 @@ class Reader {
     fields.objects("given", [&](Fields& given) { read_given(given, one); });
     read_expect(fields, one);
     report_if_empty(fields, "given");
+    const bool has_schedule =
+        std::any_of(file_.workflows.begin(), file_.workflows.end(), [](const ApplyWorkflow& known) {
+          return known.workflow != nullptr && known.workflow->start.cron.has_value();
+        });
+    if (has_schedule && !fields.has("until")) {
+      findings_.error("scenario.endless", fields.path(), fields.at(),
+                      "a workflow here starts by the clock, again and again; say \"until\" when");
+    }
     if (!fields.has("start") && !fields.has("given")) {
       findings_.error("scenario.nothing_happens", fields.path(), fields.at(),
                       "nothing happens here; write a \"start\", or what is \"given\"");

@@ -15,6 +15,7 @@ namespace millrace {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
@@ -61,9 +62,11 @@ InstanceId id_of(const std::string& text) { return *parse_instance_id(text); }
 
 /// Seals a living instance, as an action that brings it a secret does.
 void seal(World& world, const std::string& id) {
+  const auto folder = world.environment().folder();
   world.crash();
   {
-    Transaction tx(world.environment());
+    const auto environment = *Environment::open(folder);
+    Transaction tx(*environment);
     auto instance = *read_living(tx, NamespaceNumber(1), id_of(id));
     instance->sealed = true;
     write_instance(tx, *instance, {});
@@ -95,6 +98,12 @@ std::vector<std::string> leaks_of(World& world) {
   return leaks;
 }
 
+/// Sends what kUsesIt waits for.
+void give(World& world) {
+  world.publish("go", "1", kValue);
+  world.settle();
+}
+
 class Sealed : public testing::Test {
  protected:
   Sealed() {
@@ -102,10 +111,7 @@ class Sealed : public testing::Test {
     world.apply(kReadsIt);
     id = world.start("uses", {{"known", "to all"}})["id"];
   }
-  void give_it() {
-    world.publish("go", "1", kValue);
-    world.settle();
-  }
+  void give_it() { give(world); }
 
   World world;
   std::string id;
@@ -198,6 +204,54 @@ TEST_F(Sealed, InstancesAreFewAndOthersAreReadAsEver) {
   EXPECT_THAT(leaks_of(world), Not(IsEmpty())) << "or these tests would find nothing anywhere";
   EXPECT_FALSE(world.instance(id).contains("sealed"));
   EXPECT_EQ(world.instance(id)["data"]["go"], kValue);
+}
+
+TEST(Secrets, OfAnActionReachItsChildAndNoFileLogOrAnswer) {
+  World world;
+  world.apply(kUsesIt);
+  world.apply(R"(
+id: caller
+functions: [{id: f, type: subflow, workflow: uses}]
+states:
+- id: call
+  type: action
+  action:
+    function: f
+    secrets: [token]
+    input: {go: jq(.secrets.token), known: to all}
+    retries: {max_attempts: 2, delay: PT1M, codes: ['*']}
+)");
+  world.must(PutSecret{"default", "token", kValue});
+  const std::string caller = world.start("caller")["id"];
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "its input is kept for a second attempt";
+  EXPECT_FALSE(world.instance(caller).contains("sealed")) << "it has nothing of it in its data";
+  const Json child = world.instances().back();
+  EXPECT_EQ(child["workflow"], "uses");
+  EXPECT_EQ(child["sealed"], true);
+  world.restart();
+  give(world);
+  EXPECT_THAT(leaks_of(world), IsEmpty());
+  for (const char* type : {"one", "two"}) {
+    world.publish({.id = type, .source = "s", .type = type, .subject = kValue});
+    world.settle();
+  }
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "its error comes back";
+  EXPECT_EQ(world.instance(caller)["sealed"], true);
+  world.run_for(seconds(60));
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "and it is tried again";
+}
+
+TEST(Secrets, ThatAreMissingAreAnErrorOfTheAction) {
+  World world;
+  world.apply(R"(
+id: caller
+functions: [{id: f, type: subflow, workflow: nowhere}]
+states:
+- {id: call, type: action, action: {function: f, secrets: [token]}}
+)");
+  const std::string caller = world.start("caller")["id"];
+  EXPECT_EQ(world.instance(caller)["error"],
+            (Json{{"code", "direktiv.secrets.notFound"}, {"msg", "there is no secret \"token\""}}));
 }
 
 TEST(Secrets, AreKeptAndListedByNameOnly) {
