@@ -57,6 +57,8 @@ struct Scenario {
   std::string error;     ///< its code
   Duration at_least{0};  ///< between its start and its end, or its start and what it tells
   bool tells = false;    ///< each instance generates one event `told`
+  std::string child;     ///< definition of a workflow `child`
+  size_t children = 0;   ///< that each instance calls
 };
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
@@ -190,6 +192,20 @@ states:
 )",
      .entered = {"a", "b"},
      .also = kEvaluations},
+    {.name = "subflows",
+     .definition =
+         "functions: [{id: f, type: subflow, workflow: child}]\n" + std::string(kStart) + R"(
+- {id: a, type: foreach, array: '[1, 2, 3]', concurrency: 2, action: {function: f}, transition: b}
+- id: b
+  type: switch
+  conditions: [{condition: 'jq(.return == [{"input":1},{"input":2},{"input":3}])', transition: c}]
+- {id: c, type: noop}
+)",
+     .entered = {"a", "b", "c"},
+     .also = kTimers,
+     .at_least = Duration(100),
+     .child = "id: child\nstates:\n- {id: a, type: delay, duration: PT0.05S}\n",
+     .children = 3},
 };
 
 /// The program through one scenario: what its death leaves without an answer is asked again.
@@ -261,6 +277,9 @@ class Walk {
     }
     EXPECT_EQ(calls_.size(), 3U);
     expect_told(started);
+    if (scenario_.children > 0) {
+      EXPECT_EQ(items("instances?workflow=child").size(), std::size(kKeys) * scenario_.children);
+    }
     EXPECT_TRUE(items("dlq").empty());
     EXPECT_EQ(instances().size(), std::size(kKeys)) << "asking again began nothing";
   }
@@ -405,6 +424,7 @@ class Faults : public testing::Test {
     MillraceServer server("nats://127.0.0.1:1");  // where nobody is
     server.start();
     server.apply(scenario.definition);
+    if (!scenario.child.empty()) server.apply(scenario.child);
     EXPECT_EQ(server.stop(), 0);
     std::filesystem::copy(server.data(), prepared());
   }
