@@ -55,7 +55,7 @@ TEST_F(Scenarios, OfTheExamplesComeTrue) {
   for (const char* name : {"guest-booking", "order-fan-in", "purchase", "reservation"}) {
     EXPECT_THAT(end.output, HasSubstr(fmt::format("ok     examples/{0}/{0}.test.yaml: ", name)));
   }
-  EXPECT_THAT(end.output, HasSubstr(" in 8 files: "));
+  EXPECT_THAT(end.output, HasSubstr(" in 9 files: "));
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
