@@ -96,7 +96,21 @@ states:
 - {id: wait, type: consumeEvent, event: {type: tick}, transform: jq(collect), transition: wait}
 )";
 
-constexpr const char* kDefinitions[] = {kOrder, kPair, kShortPair, kEcho, kWatch};
+/// Has the three parts of an order made, two at a time.
+constexpr const char* kMake = R"(
+id: make
+start: {type: event, event: {type: order.placed}}
+functions: [{id: part, type: subflow, workflow: part}]
+states:
+- {id: parts, type: foreach, array: '[1, 2, 3]', concurrency: 2, action: {function: part}}
+)";
+constexpr const char* kPart = R"(
+id: part
+states:
+- {id: make, type: delay, duration: PT5S}
+)";
+
+constexpr const char* kDefinitions[] = {kOrder, kPair, kShortPair, kEcho, kWatch, kMake, kPart};
 
 TimePoint time_of(const Json& record) { return *parse_rfc3339(record["time"].get<std::string>()); }
 
@@ -118,7 +132,7 @@ class Simulation {
   /// Small ones for every other seed, so that an event reaches those who watch in several batches.
   static BatchLimits batch_limits(uint64_t seed) {
     if (seed % 2 == 0) return {};
-    return {.woken = 2, .woken_later = 1};
+    return {.woken = 2, .woken_later = 1, .errands = 1};
   }
 
   void run(int steps) {
@@ -159,6 +173,7 @@ class Simulation {
     check_the_end_of_the_stream();
     check_starts();
     check_instances();
+    check_parts();
     check_ticks();
   }
 
@@ -395,6 +410,7 @@ class Simulation {
       EXPECT_FALSE(key.starts_with("outbox/")) << "something was never sent";
       EXPECT_FALSE(key.starts_with("delayed/")) << "something was never sent";
       EXPECT_FALSE(key.starts_with("recent/")) << "something is kept for nobody";
+      EXPECT_FALSE(key.starts_with("inbox/")) << "an errand is left";
     }
   }
 
@@ -403,7 +419,7 @@ class Simulation {
     const struct {
       const char* workflow;
       const char* type;
-    } rows[] = {{"order", "order.placed"}, {"echo", "order.done"}};
+    } rows[] = {{"order", "order.placed"}, {"echo", "order.done"}, {"make", "order.placed"}};
     for (const auto& row : rows) {
       std::multiset<std::string> wanted;
       for (const Event& event : distinct(row.type)) wanted.insert(payload(event)["order"]);
@@ -496,6 +512,21 @@ class Simulation {
       EXPECT_EQ(record["detail"]["id"],
                 "paid-" + instance["input"]["order.placed"]["order"].get<std::string>());
     }
+  }
+
+  /// Each order has three parts, each made once, and gets them in their places.
+  void check_parts() {
+    std::map<std::string, std::multiset<int>> parts;
+    for (const Json& part : instances_of("part")) {
+      parts[part.value("parent", "nobody")].insert(part["input"]["input"].get<int>());
+    }
+    const std::vector<Json> orders = instances_of("make");
+    for (const Json& order : orders) {
+      EXPECT_EQ(parts[order["id"]], (std::multiset<int>{1, 2, 3})) << order;
+      EXPECT_EQ(order["output"]["return"],
+                (Json::array({{{"input", 1}}, {{"input", 2}}, {{"input", 3}}})));
+    }
+    EXPECT_EQ(parts.size(), orders.size());
   }
 
   /// Whoever watches has seen all ticks since it began to, in order, each once.
