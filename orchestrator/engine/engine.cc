@@ -63,7 +63,7 @@ class Stepper {
     const Event& event = *matched.event;
     instance_.hops = hops_of(event);
     tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
-    const LazyJson found = instance_.data;
+    const std::optional<LazyJson> found = findable();
     Visit visit = visiting({});
     settle(visit, state().take(visit, event, matched.entries));
     keep_found(found);
@@ -108,9 +108,7 @@ class Stepper {
       case TimerKind::kKill: {
         const WorkflowError error = timed_out("kill", fired.deadline);
         tell_error(HistoryKind::kRaised, error);
-        instance_.failed_state = state().common().id;
-        if (!instance_.error) instance_.error = error;
-        return end(InstanceStatus::kTimedOut);
+        return fail(error, InstanceStatus::kTimedOut);
       }
     }
   }
@@ -156,6 +154,7 @@ class Stepper {
 
   void enter(Visit& visit) {
     const LazyJson data = instance_.data;
+    const std::optional<LazyJson> found = findable();
     const Outcome outcome = log_and_enter(visit);
     if (!std::holds_alternative<Park>(outcome)) {
       tell(HistoryKind::kEntered);
@@ -164,7 +163,7 @@ class Stepper {
       }
     }
     settle(visit, outcome);
-    keep_found(data);
+    keep_found(found);
   }
 
   Outcome log_and_enter(Visit& visit) {
@@ -250,9 +249,16 @@ class Stepper {
     go_to(entry->transition);
   }
 
-  /// What the next attempt has to find, should the state's transform fail.
-  void keep_found(const LazyJson& data) {
-    if (state().common().retries && instance_.phase == Phase::kLeaving) instance_.found_data = data;
+  /// The data, where a next attempt may have to find it. Elsewhere no copy is held: as long as one
+  /// is, changing the data copies all of it.
+  std::optional<LazyJson> findable() const {
+    if (!state().common().retries) return std::nullopt;
+    return instance_.data;
+  }
+
+  /// Should the state's transform fail, the next attempt finds that.
+  void keep_found(const std::optional<LazyJson>& data) {
+    if (data && instance_.phase == Phase::kLeaving) instance_.found_data = data;
   }
 
   /// The state is left as if it had never been entered, until the next attempt is due.
@@ -281,10 +287,10 @@ class Stepper {
     }
   }
 
-  void fail(const WorkflowError& error) {
+  void fail(const WorkflowError& error, InstanceStatus status = InstanceStatus::kFailed) {
     instance_.failed_state = state().common().id;
     if (!instance_.error) instance_.error = error;
-    end(InstanceStatus::kFailed);
+    end(status);
   }
 
   void go_to(std::optional<StateIndex> next) {
