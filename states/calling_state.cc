@@ -44,6 +44,9 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   std::vector<LazyJson> sources;
   sources.reserve(wanted.size());
   bool has_secrets = false;
+  // A foreach wants the same action for all of its elements.
+  const Action* opened_for = nullptr;
+  Json secrets;
   for (const Wanted& one : wanted) {
     LazyJson& source = sources.emplace_back(*one.over);
     if (one.action->secrets.empty()) continue;
@@ -53,15 +56,18 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
                    fmt::format("secrets cannot be added to {}: it is no object",
                                source.value().type_name()));
     }
-    Json secrets = Json::object();
-    for (const std::string& name : one.action->secrets) {
-      auto value = visit.secret(name);
-      if (!value) {
-        return raise("direktiv.secrets.notFound", fmt::format("there is no secret \"{}\"", name));
+    if (opened_for != one.action) {
+      opened_for = one.action;
+      secrets = Json::object();
+      for (const std::string& name : one.action->secrets) {
+        auto value = visit.secret(name);
+        if (!value) {
+          return raise("direktiv.secrets.notFound", fmt::format("there is no secret \"{}\"", name));
+        }
+        secrets[name] = std::move(*value);
       }
-      secrets[name] = std::move(*value);
     }
-    source.edit()["secrets"] = std::move(secrets);
+    source.edit()["secrets"] = secrets;
   }
 
   std::vector<Visit::Over> evaluated;
