@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,7 +90,6 @@ struct Workflow {
   bool singular = false;  ///< one instance at a time: while it lives, no other starts
   Start start;
   WorkflowTimeouts timeouts;
-  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

@@ -44,7 +44,6 @@ class Loader {
     number_states(document);
     read_states(fields, workflow);
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
-    workflow.functions = std::move(context_.functions);
     return workflow;
   }
 
