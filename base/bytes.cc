@@ -1,5 +1,8 @@
 #include "base/bytes.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <sodium.h>
 
 #include "base/check.h"
@@ -41,6 +44,30 @@ Fingerprint fingerprint(std::initializer_list<std::string_view> parts) {
   }
   CHECK(crypto_generichash_final(&state, out.data(), out.size()) == 0);
   return out;
+}
+
+bool is_printable_ascii(std::string_view bytes) {
+  // Eight at a time; a byte that is not printable leaves its highest bit in `found`.
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHighest = kOnes * 0x80;
+  uint64_t found = 0;
+  const auto look_at = [&](uint64_t word) {
+    const uint64_t below_128 = word & ~kHighest;
+    const uint64_t from_space = below_128 + kOnes * (0x80 - ' ');
+    const uint64_t from_delete = below_128 + kOnes;
+    found |= (word | ~from_space | from_delete) & kHighest;
+  };
+  const auto word_at = [&](size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    return word;
+  };
+  if (bytes.size() < 8) {
+    return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  }
+  for (size_t at = 0; at + 8 < bytes.size(); at += 8) look_at(word_at(at));
+  look_at(word_at(bytes.size() - 8));
+  return found == 0;
 }
 
 bool is_utf8(std::string_view bytes) {

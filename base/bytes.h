@@ -21,6 +21,9 @@ using Fingerprint = std::array<uint8_t, 16>;
 /// BLAKE2b of the parts, each with its length, so that ("ab","c") and ("a","bc") differ.
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts);
 
+/// Whether each byte is one of ` ` to `~`.
+bool is_printable_ascii(std::string_view bytes);
+
 /// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms, ≤ U+10FFFF).
 bool is_utf8(std::string_view bytes);
 

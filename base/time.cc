@@ -20,9 +20,13 @@ int take_number(std::string_view& text, size_t digits) {
 }
 
 bool take_char(std::string_view& text, std::string_view any_of) {
-  if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
-  text.remove_prefix(1);
-  return true;
+  if (text.empty()) return false;
+  for (const char c : any_of) {
+    if (text.front() != c) continue;
+    text.remove_prefix(1);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -7,12 +7,15 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "cloudevents/byte_set.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/media_type.h"
 #include "cloudevents/uri.h"
 
 namespace millrace {
 namespace {
+
+constexpr ByteSet kName("", {{'a', 'z'}, {'0', '9'}});
 
 /// Takes the next code point off `text`, which is UTF-8.
 uint32_t take_code_point(std::string_view& text) {
@@ -56,8 +59,7 @@ tl::unexpected<Error> unlike(const EventError& error, std::string_view name, std
 }  // namespace
 
 bool is_attribute_name(std::string_view name) {
-  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !name.empty() && std::all_of(name.begin(), name.end(), in_name) && name != "data";
+  return !name.empty() && kName.has_all(name) && name != "data";
 }
 
 bool is_core_attribute(std::string_view name) {
@@ -65,8 +67,7 @@ bool is_core_attribute(std::string_view name) {
 }
 
 bool is_attribute_string(std::string_view bytes) {
-  const auto plain = [](char c) { return c >= 0x20 && c < 0x7f; };
-  if (std::all_of(bytes.begin(), bytes.end(), plain)) return true;
+  if (is_printable_ascii(bytes)) return true;
   if (!is_utf8(bytes)) return false;
   while (!bytes.empty()) {
     if (!is_allowed(take_code_point(bytes))) return false;

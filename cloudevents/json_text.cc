@@ -2,12 +2,23 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/json.h"
 
 namespace millrace {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// The place behind the string that begins at `at`; npos if it does not end.
+size_t end_of_string(std::string_view text, size_t at) {
+  while ((at = text.find('"', at + 1)) != std::string_view::npos) {
+    size_t backslashes = 0;
+    while (text[at - 1 - backslashes] == '\\') ++backslashes;
+    if (backslashes % 2 == 0) return at + 1;
+  }
+  return at;
+}
 
 /// Walks a text that may be anything; whoever gets a `false` gives up.
 class Scanner {
@@ -64,15 +75,8 @@ class Scanner {
 
  private:
   bool skip_string() {
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\\') {
-        ++at_;
-      } else if (text_[at_] == '"') {
-        ++at_;
-        return true;
-      }
-    }
-    return false;
+    at_ = end_of_string(text_, at_);
+    return at_ != std::string_view::npos;
   }
 
   bool skip_brackets() {
@@ -97,22 +101,14 @@ class Scanner {
   size_t at_ = 0;
 };
 
-/// Calls `outside` with each byte that is no part of a string, `inside` with each that is.
-template <class Outside, class Inside>
-void for_each_byte(std::string_view text, Outside outside, Inside inside) {
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (!in_string) {
-      in_string = c == '"';
-      in_string ? inside(c) : outside(c);
-      continue;
-    }
-    inside(c);
-    if (c == '\\' && i + 1 < text.size()) {
-      inside(text[++i]);
-    } else if (c == '"') {
-      in_string = false;
+/// Calls `visit` with the place of each byte that is no part of a string.
+template <class Visit>
+void for_each_outside_strings(std::string_view text, Visit visit) {
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      at = end_of_string(text, at);
+    } else {
+      visit(at++);
     }
   }
 }
@@ -155,8 +151,8 @@ std::optional<std::vector<std::string_view>> split_array(std::string_view text) 
 bool is_plain_string(std::string_view json) {
   if (json.size() < 2 || json.front() != '"' || json.back() != '"') return false;
   const std::string_view inner = json.substr(1, json.size() - 2);
-  return std::all_of(inner.begin(), inner.end(),
-                     [](char c) { return c >= 0x20 && c < 0x7f && c != '\\' && c != '"'; });
+  return is_printable_ascii(inner) && inner.find('\\') == std::string_view::npos &&
+         inner.find('"') == std::string_view::npos;
 }
 
 std::optional<std::string> read_string(std::string_view json) {
@@ -180,25 +176,23 @@ bool is_json_text(std::string_view text) {
 std::string compact_json(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for_each_byte(
-      text,
-      [&](char c) {
-        if (!is_space(c)) out.push_back(c);
-      },
-      [&](char c) { out.push_back(c); });
-  return out;
+  size_t copied = 0;
+  for_each_outside_strings(text, [&](size_t at) {
+    if (!is_space(text[at])) return;
+    out.append(text, copied, at - copied);
+    copied = at + 1;
+  });
+  return out.append(text, copied);
 }
 
 size_t depth_of_json(std::string_view text) {
   size_t depth = 0;
   size_t deepest = 0;
-  for_each_byte(
-      text,
-      [&](char c) {
-        if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
-        if ((c == '}' || c == ']') && depth > 0) --depth;
-      },
-      [](char) {});
+  for_each_outside_strings(text, [&](size_t at) {
+    const char c = text[at];
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if ((c == '}' || c == ']') && depth > 0) --depth;
+  });
   return deepest;
 }
 

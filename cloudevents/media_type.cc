@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
+#include "cloudevents/byte_set.h"
 #include "cloudevents/headers.h"
 
 namespace millrace {
 namespace {
 
-bool is_token_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
+constexpr ByteSet kToken = kAsciiLettersAndDigits.with("!#$%&'*+-.^_`|~");
 
 std::string_view take_token(std::string_view& text) {
   size_t size = 0;
-  while (size < text.size() && is_token_char(text[size])) ++size;
+  while (size < text.size() && kToken.has(text[size])) ++size;
   const std::string_view token = text.substr(0, size);
   text.remove_prefix(size);
   return token;
@@ -42,9 +40,10 @@ std::optional<std::string> take_quoted_string(std::string_view& text) {
 }
 
 std::string_view trim_blanks(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 std::optional<MediaType> parse_media_type(std::string_view text) {

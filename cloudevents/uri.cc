@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "cloudevents/byte_set.h"
+
 namespace millrace {
 namespace {
 
@@ -10,16 +12,22 @@ bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/// Unreserved characters, sub-delims, those of `also`, and percent triples.
-bool consists_of(std::string_view text, std::string_view also) {
-  constexpr std::string_view kMarks = "-._~!$&'()*+,;=";
+/// Unreserved characters and sub-delims, and what some parts have beside them.
+constexpr ByteSet kUserOrHost = kAsciiLettersAndDigits.with("-._~!$&'()*+,;=");
+constexpr ByteSet kUserWithColon = kUserOrHost.with(":");
+constexpr ByteSet kPath = kUserOrHost.with(":@/");
+constexpr ByteSet kQueryOrFragment = kPath.with("?");
+
+constexpr ByteSet kScheme = kAsciiLettersAndDigits.with("+-.");
+
+/// Bytes of the set, and percent triples.
+bool consists_of(std::string_view text, const ByteSet& set) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '%') {
       if (text.size() - i < 3 || !is_hex(text[i + 1]) || !is_hex(text[i + 2])) return false;
       i += 2;
-    } else if (!is_alpha(c) && !is_digit(c) && kMarks.find(c) == std::string_view::npos &&
-               also.find(c) == std::string_view::npos) {
+    } else if (!set.has(c)) {
       return false;
     }
   }
@@ -29,18 +37,18 @@ bool consists_of(std::string_view text, std::string_view also) {
 /// `[userinfo@]host[:port]`; an address in brackets is checked for its characters only.
 bool is_authority(std::string_view text) {
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
-    if (!consists_of(text.substr(0, at), ":")) return false;
+    if (!consists_of(text.substr(0, at), kUserWithColon)) return false;
     text.remove_prefix(at + 1);
   }
   std::string_view port;
   if (text.starts_with('[')) {
     const size_t close = text.find(']');
     if (close == std::string_view::npos || close == 1) return false;
-    if (!consists_of(text.substr(1, close - 1), ":")) return false;
+    if (!consists_of(text.substr(1, close - 1), kUserWithColon)) return false;
     port = text.substr(close + 1);
   } else {
     const size_t colon = std::min(text.find(':'), text.size());
-    if (!consists_of(text.substr(0, colon), "")) return false;
+    if (!consists_of(text.substr(0, colon), kUserOrHost)) return false;
     port = text.substr(colon);
   }
   if (port.empty()) return true;
@@ -54,10 +62,7 @@ std::optional<std::string_view> scheme_of(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view scheme = text.substr(0, colon);
-  const auto in_scheme = [](char c) {
-    return is_alpha(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
-  };
-  if (!std::all_of(scheme.begin(), scheme.end(), in_scheme)) return std::nullopt;
+  if (!kScheme.has_all(scheme)) return std::nullopt;
   return scheme;
 }
 
@@ -68,11 +73,11 @@ bool is_uri_reference(std::string_view text) {
   if (scheme) text.remove_prefix(scheme->size() + 1);
 
   if (const size_t hash = text.find('#'); hash != std::string_view::npos) {
-    if (!consists_of(text.substr(hash + 1), ":@/?")) return false;
+    if (!consists_of(text.substr(hash + 1), kQueryOrFragment)) return false;
     text = text.substr(0, hash);
   }
   if (const size_t question = text.find('?'); question != std::string_view::npos) {
-    if (!consists_of(text.substr(question + 1), ":@/?")) return false;
+    if (!consists_of(text.substr(question + 1), kQueryOrFragment)) return false;
     text = text.substr(0, question);
   }
   if (text.starts_with("//")) {
@@ -83,7 +88,7 @@ bool is_uri_reference(std::string_view text) {
   } else if (!scheme && text.substr(0, text.find('/')).find(':') != std::string_view::npos) {
     return false;  // would read as a scheme: section 4.2
   }
-  return consists_of(text, ":@/");
+  return consists_of(text, kPath);
 }
 
 bool is_absolute_uri(std::string_view text) {

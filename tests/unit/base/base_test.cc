@@ -146,6 +146,20 @@ TEST(EventAttributes, HaveOneStringForm) {
   EXPECT_EQ(attribute(event, "missing"), std::nullopt);
 }
 
+TEST(Bytes, ThatArePrintableAsciiAreToldApart) {
+  for (size_t size = 0; size < 20; ++size) {
+    const std::string text(size, '~');
+    EXPECT_TRUE(is_printable_ascii(text));
+    for (size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string changed = text;
+        changed[at] = static_cast<char>(byte);
+        ASSERT_EQ(is_printable_ascii(changed), byte >= ' ' && byte <= '~') << size << " " << byte;
+      }
+    }
+  }
+}
+
 TEST(EventPayload, IsDecidedOnItsBytes) {
   Event event;
   EXPECT_EQ(payload(event), nullptr);
