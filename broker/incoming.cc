@@ -19,7 +19,7 @@ Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
                              message.subject, kEventSubjectPrefix)};
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(reason), std::move(message)};
   }
-  Result<Event> event = decode_nats(message);
+  Result<EncodedEvent> event = EncodedEvent::take(message);
   if (!event) {
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(event).error(),
                            std::move(message)};

@@ -16,15 +16,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kPrefix = "ce-";
-
-bool is_attribute_header(std::string_view name) {
-  return same_header(name.substr(0, kPrefix.size()), kPrefix);
-}
-
 /// The one `content-type`, as it stands there.
-Result<std::optional<std::string>> content_type(const Headers& headers) {
-  std::optional<std::string> found;
+Result<std::optional<std::string_view>> content_type(const Headers& headers) {
+  std::optional<std::string_view> found;
   for (const auto& [name, value] : headers) {
     if (!same_header(name, "content-type")) continue;
     if (found) {
@@ -32,7 +26,7 @@ Result<std::optional<std::string>> content_type(const Headers& headers) {
                   fmt::format("header \"content-type\" is given twice, as {} and {}; expected once",
                               shown(*found), shown(value)));
     }
-    found = std::string(trim_blanks(value));
+    found = trim_blanks(value);
   }
   return found;
 }
@@ -59,14 +53,27 @@ Result<std::string> decode_header_value(std::string_view name, std::string_view 
 
 }  // namespace
 
+bool is_attribute_header(std::string_view name) {
+  return same_header(name.substr(0, kAttributePrefix.size()), kAttributePrefix);
+}
+
+size_t binary_size(const Headers& headers, std::string_view body) {
+  size_t bytes = body.size();
+  for (const auto& [name, value] : headers) {
+    if (is_attribute_header(name)) bytes += name.size() + value.size();
+  }
+  return bytes;
+}
+
 Result<ContentMode> content_mode(const Headers& headers) {
-  const std::optional<std::string> type = TRY(content_type(headers));
+  const std::optional<std::string_view> type = TRY(content_type(headers));
   if (!type) {
     for (const auto& header : headers) {
       if (is_attribute_header(header.first)) return ContentMode::kBinary;
     }
     return ContentMode::kStructured;
   }
+  if (*type == kStructuredContentType) return ContentMode::kStructured;
   const std::optional<MediaType> media = parse_media_type(*type);
   if (!media) {
     return fail(kEventContentType.code,
@@ -93,18 +100,14 @@ Result<ContentMode> content_mode(const Headers& headers) {
 }
 
 Result<Event> decode_binary(const Headers& headers, std::string_view body, size_t max_bytes) {
-  const std::optional<std::string> type = TRY(content_type(headers));
+  const std::optional<std::string_view> type = TRY(content_type(headers));
   if (find_header(headers, "ce-specversion") == nullptr) {
     return fail(
         kEventMissingAttribute.code,
         "header \"ce-specversion\" is missing; expected it beside another content type than "
         "application/cloudevents+json, or that content type");
   }
-  size_t bytes = body.size();
-  for (const auto& [name, value] : headers) {
-    if (is_attribute_header(name)) bytes += name.size() + value.size();
-  }
-  if (bytes > max_bytes) {
+  if (const size_t bytes = binary_size(headers, body); bytes > max_bytes) {
     return fail(kEventTooLarge.code,
                 fmt::format("the event has {} bytes; expected at most {}", bytes, max_bytes));
   }
@@ -112,11 +115,12 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
   for (const auto& [name, value] : headers) {
     if (!is_attribute_header(name)) continue;
     std::string text = TRY(decode_header_value(name, value));
-    const Status added = builder.add(to_lower(name.substr(kPrefix.size())), std::move(text));
+    const Status added =
+        builder.add(to_lower(name.substr(kAttributePrefix.size())), std::move(text));
     if (!added) return tl::unexpected(added.error());
   }
   if (!builder.datacontenttype()) {
-    const Status added = type ? builder.add("datacontenttype", *type) : Status();
+    const Status added = type ? builder.add("datacontenttype", std::string(*type)) : Status();
     if (!added) return tl::unexpected(added.error());
   } else if (type && type != builder.datacontenttype()) {
     return fail(kEventDuplicateAttribute.code,
@@ -132,7 +136,8 @@ Headers encode_binary_headers(const Event& event) {
   Headers headers;
   const auto add = [&](std::string_view name) {
     if (const std::optional<std::string> value = attribute(event, name)) {
-      headers.emplace_back(std::string(kPrefix) + std::string(name), percent_encode(*value, "\""));
+      headers.emplace_back(std::string(kAttributePrefix) + std::string(name),
+                           percent_encode(*value, "\""));
     }
   };
   for (const char* name :

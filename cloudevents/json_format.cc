@@ -101,6 +101,12 @@ struct DataMembers {
   std::optional<std::string_view> base64;
 };
 
+/// What the member `data`, which is not null, comes to.
+std::string read_data(std::string_view json, const std::optional<std::string>& content_type) {
+  const bool is_text = json.front() == '"' && !is_json_content_type(content_type);
+  return is_text ? *read_string(json) : compact_json(json);
+}
+
 Status set_data(DataMembers members, EventBuilder& builder) {
   if (members.data == "null") members.data.reset();
   if (members.base64 == "null") members.base64.reset();
@@ -120,9 +126,7 @@ Status set_data(DataMembers members, EventBuilder& builder) {
     }
     builder.set_data(std::move(*bytes));
   } else if (members.data) {
-    const bool is_text =
-        members.data->front() == '"' && !is_json_content_type(builder.datacontenttype());
-    builder.set_data(is_text ? *read_string(*members.data) : compact_json(*members.data));
+    builder.set_data(read_data(*members.data, builder.datacontenttype()));
   }
   return {};
 }
@@ -191,6 +195,17 @@ Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
     return tl::unexpected(checked.error());
   }
   return decode_object(text, max_bytes);
+}
+
+std::optional<std::string> json_event_data(std::string_view text,
+                                           const std::optional<std::string>& content_type) {
+  const std::optional<std::vector<JsonMember>> members = split_object(text);
+  CHECK(members, "the text was taken for an event");
+  for (const JsonMember& member : *members) {
+    if (read_string(member.key) != "data" || member.value == "null") continue;
+    return read_data(member.value, content_type);
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventLimits& limits) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,11 @@ namespace millrace {
 /// Reads one event. A member that is null is absent: attributes (section 2.2), and `data` too,
 /// which a workflow sees as null either way. Errors: `event.*` but those of headers and batches.
 Result<Event> decode_json_event(std::string_view text, size_t max_bytes = kMaxEventBytes);
+
+/// Only the data of a text that decode_json_event takes and that has no `data_base64`; the content
+/// type is the event's.
+std::optional<std::string> json_event_data(std::string_view text,
+                                           const std::optional<std::string>& content_type);
 
 /// Reads an array of events, which may be empty. `event_bytes` bounds each event, not their sum. A
 /// bad event's message begins with its index, `[3]: `. Errors: those of an event,

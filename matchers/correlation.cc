@@ -6,13 +6,14 @@
 
 namespace millrace {
 
-std::optional<std::string> correlation_key(const Event& event,
+std::optional<std::string> correlation_key(const Attributes& event,
                                            const std::vector<std::string>& attributes) {
   std::string key;
   for (const std::string& name : attributes) {
-    const std::optional<std::string> value = attribute(event, name);
+    const std::optional<std::string_view> value = event.find(name);
     if (!value) return std::nullopt;
-    key += std::to_string(value->size()) + ':' + *value;
+    key += std::to_string(value->size()) + ':';
+    key += *value;
   }
   return key;
 }

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "base/event.h"
+#include "base/attributes.h"
 
 namespace millrace {
 
 /// The group of an event: the canonical strings of these attributes (lower-case), in this order,
 /// each as `length:bytes`, so that two keys are equal only if every value is. nullopt if the event
 /// lacks one of them.
-std::optional<std::string> correlation_key(const Event& event,
+std::optional<std::string> correlation_key(const Attributes& event,
                                            const std::vector<std::string>& attributes);
 
 /// Of the entries that an event matches (at least one, ascending), the one with the fewest events

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// One attribute must be present and its canonical string (base/event.h `attribute()`) must pass.
+/// One attribute must be present and its canonical string (base/attributes.h) must pass.
 struct Predicate {
   enum class Kind {
     kEquals,   ///< is `text`, byte for byte

@@ -71,9 +71,10 @@ void ListenerIndex::remove(Handle handle) {
   free_listeners_.push_back(handle.slot);
 }
 
-void ListenerIndex::match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) {
+void ListenerIndex::match(std::string_view ns, const Attributes& event,
+                          std::vector<uint64_t>& targets) {
   targets.clear();
-  join(ns, event.type, key_);
+  join(ns, event.type(), key_);
   const std::optional<uint32_t> found = buckets_.find(key_);
   if (!found) return;
   ++event_number_;
@@ -91,7 +92,7 @@ void ListenerIndex::match(std::string_view ns, const Event& event, std::vector<u
   std::sort(targets.begin(), targets.end());
 }
 
-void ListenerIndex::match_group(uint32_t group, const Event& event,
+void ListenerIndex::match_group(uint32_t group, const Attributes& event,
                                 std::vector<uint64_t>& targets) {
   if (group == kNone) return;
   const bool has_key = groups_[group].key != Group::Key::kPlain;
@@ -102,7 +103,7 @@ void ListenerIndex::match_group(uint32_t group, const Event& event,
   }
 }
 
-bool ListenerIndex::holds(std::string_view predicates, const Event& event) {
+bool ListenerIndex::holds(std::string_view predicates, const Attributes& event) {
   while (!predicates.empty()) {
     const PackedPredicate predicate = unpack(predicates);
     const bool does = predicate.is_pattern
@@ -113,7 +114,7 @@ bool ListenerIndex::holds(std::string_view predicates, const Event& event) {
   return true;
 }
 
-bool ListenerIndex::holds(uint32_t pattern, const Event& event) {
+bool ListenerIndex::holds(uint32_t pattern, const Attributes& event) {
   SharedPattern& shared = patterns_[pattern];
   if (shared.event == event_number_) return shared.holds;
   shared.event = event_number_;
@@ -126,11 +127,12 @@ bool ListenerIndex::holds(uint32_t pattern, const Event& event) {
   return shared.holds;
 }
 
-std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute, const Event& event) {
+std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute,
+                                                        const Attributes& event) {
   Attribute& known = attributes_[attribute];
   if (known.event != event_number_) {
     known.event = event_number_;
-    known.value = attribute_view(event, attributes_.text(attribute), known.digits);
+    known.value = event.find(attributes_.text(attribute));
   }
   return known.value;
 }

@@ -14,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "matchers/attribute_view.h"
 #include "matchers/intern_table.h"
 #include "matchers/matcher.h"
 #include "matchers/packed_predicates.h"
@@ -26,7 +25,7 @@ class ListenerIndex final : public Matcher {
  public:
   Result<Handle> add(std::string_view ns, const EventFilter& filter, uint64_t target) override;
   void remove(Handle handle) override;
-  void match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) override;
+  void match(std::string_view ns, const Attributes& event, std::vector<uint64_t>& targets) override;
   uint64_t over_limit() const override { return over_limit_; }
 
   /// How many listeners there are, and how many patterns are kept for them.
@@ -40,7 +39,6 @@ class ListenerIndex final : public Matcher {
   struct Attribute {
     uint64_t event = 0;  // the number of the event that `value` is of
     std::optional<std::string_view> value;
-    AttributeDigits digits{};
   };
 
   /// One pattern of one attribute, and its answer for the event in hand.
@@ -81,10 +79,10 @@ class ListenerIndex final : public Matcher {
   };
   static_assert(sizeof(Listener) == 64);
 
-  std::optional<std::string_view> value_of(uint32_t attribute, const Event& event);
-  bool holds(uint32_t pattern, const Event& event);
-  bool holds(std::string_view predicates, const Event& event);
-  void match_group(uint32_t group, const Event& event, std::vector<uint64_t>& targets);
+  std::optional<std::string_view> value_of(uint32_t attribute, const Attributes& event);
+  bool holds(uint32_t pattern, const Attributes& event);
+  bool holds(std::string_view predicates, const Attributes& event);
+  void match_group(uint32_t group, const Attributes& event, std::vector<uint64_t>& targets);
 
   using KeptPatterns = std::vector<std::shared_ptr<const Pattern>>;
   Result<std::vector<PackedPredicate>> take(const EventFilter& filter, KeptPatterns& kept);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/event.h"
+#include "base/attributes.h"
 #include "base/result.h"
 #include "matchers/event_filter.h"
 
@@ -34,8 +34,9 @@ class Matcher {
   virtual void remove(Handle handle) = 0;
 
   /// Puts into `targets`, in place of what it held, one entry for each listener of the namespace
-  /// that the event concerns, ascending.
-  virtual void match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) = 0;
+  /// that an event with these attributes concerns, ascending.
+  virtual void match(std::string_view ns, const Attributes& event,
+                     std::vector<uint64_t>& targets) = 0;
 
   /// How many runs of a pattern were given up at Pattern::kMatchLimit so far, each taken as no
   /// match. A matcher that shares runs counts fewer.

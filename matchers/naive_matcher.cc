@@ -27,7 +27,8 @@ void NaiveMatcher::remove(Handle handle) {
   CHECK(listeners_.erase(handle.slot) == 1, "no listener {}", handle.slot);
 }
 
-void NaiveMatcher::match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) {
+void NaiveMatcher::match(std::string_view ns, const Attributes& event,
+                         std::vector<uint64_t>& targets) {
   targets.clear();
   for (const auto& [slot, listener] : listeners_) {
     if (listener.ns == ns && concerns(event, listener)) targets.push_back(listener.target);
@@ -35,11 +36,11 @@ void NaiveMatcher::match(std::string_view ns, const Event& event, std::vector<ui
   std::sort(targets.begin(), targets.end());
 }
 
-bool NaiveMatcher::concerns(const Event& event, const Listener& listener) {
-  if (listener.filter.type != event.type) return false;
+bool NaiveMatcher::concerns(const Attributes& event, const Listener& listener) {
+  if (event.type() != listener.filter.type) return false;
   for (size_t i = 0; i < listener.filter.predicates.size(); ++i) {
     const Predicate& predicate = listener.filter.predicates[i];
-    const std::optional<std::string> value = attribute(event, predicate.attribute);
+    const std::optional<std::string_view> value = event.find(predicate.attribute);
     if (!value) return false;
     if (predicate.kind == Predicate::Kind::kEquals) {
       if (*value != predicate.text) return false;

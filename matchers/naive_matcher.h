@@ -16,7 +16,7 @@ class NaiveMatcher final : public Matcher {
  public:
   Result<Handle> add(std::string_view ns, const EventFilter& filter, uint64_t target) override;
   void remove(Handle handle) override;
-  void match(std::string_view ns, const Event& event, std::vector<uint64_t>& targets) override;
+  void match(std::string_view ns, const Attributes& event, std::vector<uint64_t>& targets) override;
   uint64_t over_limit() const override { return over_limit_; }
 
  private:
@@ -27,7 +27,7 @@ class NaiveMatcher final : public Matcher {
     uint64_t target;
   };
 
-  bool concerns(const Event& event, const Listener& listener);
+  bool concerns(const Attributes& event, const Listener& listener);
 
   std::map<uint32_t, Listener> listeners_;
   uint32_t next_slot_ = 0;

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cloudevents/encoded_event.h"
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/instance.h"
@@ -35,7 +35,7 @@ struct EventInput {
   uint64_t sequence = 0;
   TimePoint stamped;  ///< when the broker took it: what decides between it and a timeout
   bool more = false;  ///< the stream held more behind it: no timeout may overtake those
-  Event event;
+  EncodedEvent event;
 };
 
 /// A message of the event stream that is no valid event; it goes to the dead letters.

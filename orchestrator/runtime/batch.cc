@@ -36,8 +36,13 @@ Status Batch::go_on(TimePoint now) {
 }
 
 Status Batch::apply(const Input& input) {
-  TRY(std::visit([&](const auto& what) { return apply(input.time, what); }, input.what));
+  TRY(std::visit([&](const auto& what) { return take(input.time, what); }, input.what));
   return errands_.run(input.time);
+}
+
+Status Batch::apply(TimePoint now, const EventInput& input) {
+  TRY(take(now, input));
+  return errands_.run(now);
 }
 
 Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id) {
@@ -65,7 +70,7 @@ void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
 
 // Events.
 
-Status Batch::apply(TimePoint now, const EventInput& input) {
+Status Batch::take(TimePoint now, const EventInput& input) {
   ++draft_.outcome.counts.events;
   moved_to(input.sequence, input.stamped);
   const auto space = draft_.catalog.find_namespace(input.space);
@@ -74,31 +79,33 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
                                .reason = {"namespace.not_found",
                                           fmt::format("there is no namespace \"{}\"", input.space)},
                                .sequence = input.sequence,
-                               .message = event_message(input.space, input.event)});
+                               .message = event_message(input.space, input.event.event())});
   }
-  const Targets targets = draft_.waiting.match(input.space, input.event);
-  const bool kept = draft_.recent.wants(*space, input.event.type);
+  const Attributes& attributes = input.event.attributes();
+  const Targets targets = draft_.waiting.match(input.space, attributes);
+  const bool kept = draft_.recent.wants(*space, attributes.type());
   const bool matched = !targets.starts.empty() || !targets.instances.empty();
   if (!matched) ++draft_.outcome.counts.events_unmatched;
   if (!matched && !kept) return {};
-  const Fingerprint known_as = fingerprint_of(input.space, input.event);
+  const Event event = input.event.event();
+  const Fingerprint known_as = fingerprint_of(input.space, event);
   draft_.dedupe.move_to(draft_.tx, input.stamped);
   if (draft_.dedupe.seen(known_as) || draft_.recent.seen(known_as)) {
     ++draft_.outcome.counts.events_duplicate;
     return {};
   }
   const bool too_many = targets.instances.size() > limits_.woken;
-  if (kept || too_many) draft_.recent.keep(draft_.tx, *space, input.event, known_as);
+  if (kept || too_many) draft_.recent.keep(draft_.tx, *space, event, known_as);
 
   bool had_effect = too_many;
   for (const StartTarget& target : targets.starts) {
-    had_effect |= TRY(offer_start(now, input, target));
+    had_effect |= TRY(offer_start(now, input.sequence, event, target));
   }
   if (too_many) {
     TRY(fan_outs_.begin(targets.instances));
   } else {
     for (const InstanceTarget& target : targets.instances) {
-      had_effect |= TRY(offer(now, input, target, kept));
+      had_effect |= TRY(offer(now, event, target, kept));
     }
     woken_ += targets.instances.size();
   }
@@ -106,7 +113,7 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
   return {};
 }
 
-Result<bool> Batch::offer(TimePoint now, const EventInput& input, const InstanceTarget& target,
+Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarget& target,
                           bool kept) {
   Touched* const touched = TRY(instances_.touch(target.space, target.instance));
   if (touched == nullptr) return false;
@@ -115,12 +122,12 @@ Result<bool> Batch::offer(TimePoint now, const EventInput& input, const Instance
   if (kept && !fan_outs_.empty()) return instances_.offer_recent(now, *touched);
   const bool woken = TRY(instances_.step(
       now, *touched,
-      Matched{.event = &input.event, .entries = target.entries, .position = draft_.recent.last()}));
+      Matched{.event = &event, .entries = target.entries, .position = draft_.recent.last()}));
   if (woken) ++draft_.outcome.counts.instances_woken;
   return woken;
 }
 
-Status Batch::apply(TimePoint, const UnreadableInput& input) {
+Status Batch::take(TimePoint, const UnreadableInput& input) {
   ++draft_.outcome.counts.events_unreadable;
   moved_to(input.sequence, input.stamped);
   return draft_.dead_letter(
@@ -130,24 +137,24 @@ Status Batch::apply(TimePoint, const UnreadableInput& input) {
        .message = input.message});
 }
 
-Result<bool> Batch::offer_start(TimePoint now, const EventInput& input, const StartTarget& target) {
+Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& event,
+                                const StartTarget& target) {
   const WorkflowEntry* const entry = draft_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a workflow that is gone still listens");
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
   const Start& start_of = workflow->start;
   if (start_of.kind == Start::Kind::kEventsAnd) {
-    return groups_.offer(now, input, *entry, *workflow, target.entries);
+    return groups_.offer(now, sequence, event, *entry, *workflow, target.entries);
   }
   if (instances_.skips(*entry, *workflow)) return true;
   const size_t which = target.entries.front();
-  TRY(instances_.start(now, *entry, *workflow,
-                       begun_by({start_of.events[which]}, {input.event}, input.event)));
+  TRY(instances_.start(now, *entry, *workflow, begun_by({start_of.events[which]}, {event}, event)));
   return true;
 }
 
 // Timers.
 
-Status Batch::apply(TimePoint now, const TimerInput& input) {
+Status Batch::take(TimePoint now, const TimerInput& input) {
   ++draft_.outcome.counts.timers_fired;
   return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
                     input.owner);
@@ -160,7 +167,8 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstan
   const auto& timers = touched->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
-  // For one that is on its way the events since it was moved are kept; for another one they are not.
+  // For one that is on its way the events since it was moved are kept; for another one they are
+  // not.
   Instance& instance = touched->instance;
   if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
   TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
@@ -186,14 +194,14 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedu
 
 // Results.
 
-Status Batch::apply(TimePoint now, const EvaluatedInput& input) {
+Status Batch::take(TimePoint now, const EvaluatedInput& input) {
   Touched* const touched = TRY(instances_.touch(input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Resumed{.step = input.step, .results = input.results}));
   return {};
 }
 
-Status Batch::apply(TimePoint now, const ContinueInput& input) {
+Status Batch::take(TimePoint now, const ContinueInput& input) {
   Touched* const touched = TRY(instances_.touch(input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Proceed{}));
@@ -202,7 +210,7 @@ Status Batch::apply(TimePoint now, const ContinueInput& input) {
 
 // Commands.
 
-Status Batch::apply(TimePoint now, const CommandInput& input) {
+Status Batch::take(TimePoint now, const CommandInput& input) {
   Result<Commands::Progress> progress = commands_.carry_out(now, input.command);
   if (!progress) {
     if (progress.error().code.starts_with("store.")) return tl::unexpected(progress.error());

@@ -49,6 +49,8 @@ class Batch {
 
   /// Applies one input. An error is one of the store's: the batch is lost, and so are the caches.
   Status apply(const Input& input);
+  /// The same for an event, which is not copied.
+  Status apply(TimePoint now, const EventInput& input);
 
   /// Fails an instance that the process has died of; false: it does not live.
   Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
@@ -62,12 +64,12 @@ class Batch {
   const Cursor& cursor() const { return draft_.cursor; }
 
  private:
-  Status apply(TimePoint now, const EventInput& input);
-  Status apply(TimePoint now, const UnreadableInput& input);
-  Status apply(TimePoint now, const TimerInput& input);
-  Status apply(TimePoint now, const EvaluatedInput& input);
-  Status apply(TimePoint now, const ContinueInput& input);
-  Status apply(TimePoint now, const CommandInput& input);
+  Status take(TimePoint now, const EventInput& input);
+  Status take(TimePoint now, const UnreadableInput& input);
+  Status take(TimePoint now, const TimerInput& input);
+  Status take(TimePoint now, const EvaluatedInput& input);
+  Status take(TimePoint now, const ContinueInput& input);
+  Status take(TimePoint now, const CommandInput& input);
 
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
@@ -75,10 +77,10 @@ class Batch {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
 
   /// Whether the event concerned that start.
-  Result<bool> offer_start(TimePoint now, const EventInput& input, const StartTarget& target);
+  Result<bool> offer_start(TimePoint now, uint64_t sequence, const Event& event,
+                           const StartTarget& target);
   /// Whether the event, which is `kept` or not, woke it.
-  Result<bool> offer(TimePoint now, const EventInput& input, const InstanceTarget& target,
-                     bool kept);
+  Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
   void answer(uint64_t request, Result<Json> result);
   void moved_to(uint64_t sequence, TimePoint stamped);
 

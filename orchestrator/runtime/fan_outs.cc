@@ -12,7 +12,8 @@ Status FanOuts::load() {
     const Recent::Held held = TRY(draft_.recent.hold(draft_.tx, number));
     FanOut& one = under_way_.emplace_back(FanOut{.number = number, .space = held.space});
     if (!draft_.catalog.has_namespace(held.space)) continue;  // it was deleted: nobody is left
-    const Targets targets = draft_.waiting.match(draft_.catalog.name_of(held.space), *held.event);
+    const Targets targets =
+        draft_.waiting.match(draft_.catalog.name_of(held.space), Attributes(*held.event));
     for (const InstanceTarget& target : targets.instances) one.targets.push_back(target.instance);
   }
   return {};

@@ -43,25 +43,25 @@ bool same_groups(const Start& a, const Start& b) {
          a.events == b.events && a.correlate == b.correlate;
 }
 
-Result<bool> Groups::offer(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
-                           const Workflow& workflow, const std::vector<size_t>& entries) {
+Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
+                           const WorkflowEntry& entry, const Workflow& workflow,
+                           const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
-  const auto key = correlation_key(input.event, start_of.correlate);
+  const auto key = correlation_key(Attributes(event), start_of.correlate);
   if (!key) return false;  // without a correlated attribute
   const Fingerprint group = fingerprint({*key});
   auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
                      .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
   const size_t chosen = choose_entry(waiting, entries);
 
-  GroupedEvent grouped{
-      .queue = {entry.number, group, static_cast<uint16_t>(chosen)},
-      .number = TRY(draft_.next(Counter::kGrouped)),
-      .record = {.position = input.sequence, .event = encode_json_event(input.event)}};
+  GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
+                       .number = TRY(draft_.next(Counter::kGrouped)),
+                       .record = {.position = sequence, .event = encode_json_event(event)}};
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
   write_grouped(draft_.tx, grouped);
   ++waiting[chosen];
   if (is_complete(waiting)) {
-    TRY(start(now, input, entry, workflow, group, std::move(waiting)));
+    TRY(start(now, event, entry, workflow, group, std::move(waiting)));
     return true;
   }
   write_counts(draft_.tx, entry.number, group, waiting);
@@ -73,7 +73,7 @@ Result<bool> Groups::offer(TimePoint now, const EventInput& input, const Workflo
 
 /// Every queue of the group has an event: the heads start one instance. They are used up by a start
 /// that may not be as well.
-Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+Status Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t> waiting) {
   std::vector<Event> events;
@@ -90,7 +90,7 @@ Status Groups::start(TimePoint now, const EventInput& input, const WorkflowEntry
   }
   write_counts(draft_.tx, entry.number, group, waiting);
   if (instances_.skips(entry, workflow)) return {};
-  TRY(instances_.start(now, entry, workflow, begun_by(workflow.start.events, events, input.event)));
+  TRY(instances_.start(now, entry, workflow, begun_by(workflow.start.events, events, last)));
   return {};
 }
 

@@ -24,9 +24,11 @@ class Groups {
  public:
   Groups(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
 
-  /// Stores the event, and starts what it makes whole. False: it lacks a correlated attribute.
-  Result<bool> offer(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
-                     const Workflow& workflow, const std::vector<size_t>& entries);
+  /// Stores the event, which is the stream's with that sequence, and starts what it makes whole.
+  /// False: it lacks a correlated attribute.
+  Result<bool> offer(TimePoint now, uint64_t sequence, const Event& event,
+                     const WorkflowEntry& entry, const Workflow& workflow,
+                     const std::vector<size_t>& entries);
 
   /// The lifespan of an event is over.
   Status expire(uint64_t number);
@@ -35,7 +37,7 @@ class Groups {
   Status close_all(const WorkflowEntry& entry, const std::string& space);
 
  private:
-  Status start(TimePoint now, const EventInput& input, const WorkflowEntry& entry,
+  Status start(TimePoint now, const Event& last, const WorkflowEntry& entry,
                const Workflow& workflow, const Fingerprint& group, std::vector<uint32_t> waiting);
 
   Draft& draft_;

@@ -355,7 +355,7 @@ Status Processor::apply(const Delivery& delivery, TimePoint now) {
     caught_up_ = !event->more;
     if (event->sequence == poison_) return set_aside(*event, now);
     in_hand_.take_event(event->sequence);
-    TRY(batch_.apply({now, *event}));
+    TRY(batch_.apply(now, *event));
     crash_point(CrashPoint::kEventApplied);
     return {};
   }
@@ -372,7 +372,7 @@ Status Processor::set_aside(const EventInput& poison, TimePoint now) {
                        .stamped = poison.stamped,
                        .reason = {std::string(kPoison),
                                   "the process died again and again while it applied this event"},
-                       .message = event_message(poison.space, poison.event)}});
+                       .message = event_message(poison.space, poison.event.event())}});
 }
 
 /// Whether the stream may still hold events that came before now.

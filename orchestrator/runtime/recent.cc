@@ -63,11 +63,11 @@ void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes
                         OnItsWay{instance.space, instance.listen_from, std::move(types)});
 }
 
-bool Recent::wants(NamespaceNumber space, const std::string& type) const {
+bool Recent::wants(NamespaceNumber space, std::string_view type) const {
   for (const auto& [number, held] : held_) {
     if (held.space == space) return true;
   }
-  return !awaited_.empty() && awaited_.contains(std::pair(space, type));
+  return !awaited_.empty() && awaited_.contains(std::pair(space, std::string(type)));
 }
 
 Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
@@ -124,7 +124,7 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
         status = fail("store.corrupt", "a kept event does not decode");
         return false;
       }
-      matcher.match("", *event, matched);
+      matcher.match("", Attributes(*event), matched);
       if (matched.empty()) return true;
       first = RecentMatch{number, std::move(event), {matched.begin(), matched.end()}};
       return false;

@@ -53,7 +53,7 @@ class Recent {
 
   /// Whether events of that type must be kept: somebody who may come to wait for them is on its
   /// way, or an event before them is held.
-  bool wants(NamespaceNumber space, const std::string& type) const;
+  bool wants(NamespaceNumber space, std::string_view type) const;
 
   /// Whether that event is kept: it may have an effect yet, so another sending of it is a
   /// duplicate.

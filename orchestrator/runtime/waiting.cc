@@ -150,7 +150,7 @@ void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(numbered(kGroupe
 
 void Waiting::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
-Targets Waiting::match(std::string_view space_name, const Event& event) {
+Targets Waiting::match(std::string_view space_name, const Attributes& event) {
   index_->match(space_name, event, matched_);
   Targets targets;
   uint64_t last_owner = 0;

@@ -13,7 +13,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "base/event.h"
+#include "base/attributes.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
 #include "model/input.h"
@@ -61,7 +61,7 @@ class Waiting {
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
 
-  Targets match(std::string_view space_name, const Event& event);
+  Targets match(std::string_view space_name, const Attributes& event);
 
   /// Timers with a deadline <= now, in the order (deadline, owner).
   void advance(TimePoint now, std::vector<TimerInput>& due);

@@ -187,7 +187,7 @@ const TraceRow& InstanceRun::event(const Event& event) {
     CHECK(added.has_value(), "a listener does not compile: {}", added.error().message);
   }
   std::vector<uint64_t> entries;
-  matcher.match("default", event, entries);
+  matcher.match("default", Attributes(event), entries);
   if (!entries.empty()) {
     step_once(Matched{
         .event = &event, .entries = {entries.begin(), entries.end()}, .position = position_});

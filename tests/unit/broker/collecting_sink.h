@@ -69,7 +69,7 @@ class CollectingSink : public DeliverySink {
   /// The ids of the events, in order.
   std::vector<std::string> ids() {
     std::vector<std::string> out;
-    for (const EventInput& input : all_of<EventInput>()) out.push_back(input.event.id);
+    for (const EventInput& input : all_of<EventInput>()) out.push_back(id_of(input));
     return out;
   }
 
@@ -88,11 +88,15 @@ class CollectingSink : public DeliverySink {
   }
 
  private:
+  static std::string id_of(const EventInput& input) {
+    return std::string(*input.event.attributes().find("id"));
+  }
+
   static std::string word(const Delivery& one) {
     if (std::holds_alternative<StreamOpened>(one)) return "opened";
     if (std::holds_alternative<CaughtUp>(one)) return "caught-up";
     if (std::holds_alternative<StreamLost>(one)) return "lost";
-    if (const auto* event = std::get_if<EventInput>(&one)) return event->event.id;
+    if (const auto* event = std::get_if<EventInput>(&one)) return id_of(*event);
     return "?" + std::get<UnreadableInput>(one).reason.code;
   }
 

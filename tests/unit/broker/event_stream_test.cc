@@ -210,7 +210,7 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
   ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) {
     return std::any_of(all.begin(), all.end(), [](const Delivery& one) {
       const auto* event = std::get_if<EventInput>(&one);
-      return event != nullptr && event->event.id == "11";
+      return event != nullptr && event->event.event().id == "11";
     });
   }));
   for (const EventInput& input : sink_.all_of<EventInput>()) {
@@ -413,8 +413,8 @@ TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) { return all.size() >= 3; }));
   ASSERT_EQ(sink_.words(), (Words{"opened", "7", "caught-up"}));
-  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.source, "/s");
-  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.data, "data");
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.event().source, "/s");
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].event.event().data, "data");
 }
 
 TEST(EventStreamLimits, AnEventOfMoreThanOneMebibyteIsTooLarge) {

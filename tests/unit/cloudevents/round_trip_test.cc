@@ -1,6 +1,5 @@
 // Properties over made-up events and over damaged texts, from fixed seeds.
 #include <algorithm>
-#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,97 +10,10 @@
 #include "cloudevents/json_format.h"
 #include "cloudevents/json_text.h"
 #include "cloudevents/nats_binding.h"
+#include "tests/unit/cloudevents/event_maker.h"
 
 namespace millrace {
 namespace {
-
-class Maker {
- public:
-  explicit Maker(uint32_t seed) : random_(seed) {}
-
-  size_t below(size_t bound) { return random_() % bound; }
-  bool chance(size_t in) { return below(in) == 0; }
-
-  std::string text(size_t at_least) {
-    static const std::vector<std::string> kPieces = {"a", "Z",   "7", " ",     "\"", "\\",
-                                                     "%", "%41", "ä", "€",     "😀",  "\u00a0",
-                                                     "{", ",",   "/", "\ue000"};
-    std::string out;
-    for (size_t n = at_least + below(6); n > 0; --n) out += kPieces[below(kPieces.size())];
-    return out;
-  }
-
-  std::string one_of(const std::vector<std::string>& choices) {
-    return choices[below(choices.size())];
-  }
-
-  /// Compact JSON, with what a tree would change: order of keys, digits, duplicates, escapes.
-  std::string json(size_t depth) {
-    if (depth == 0 || chance(3)) {
-      return one_of({"0", "-0", "1.50", "1E+2", "9007199254740993",
-                     "123456789012345678901234567890", "true", "false", "null", R"("")",
-                     R"("a b\n")", R"("\u00e4€")", "[]", "{}"});
-    }
-    std::string out;
-    const bool object = chance(2);
-    for (size_t n = below(4); n > 0; --n) {
-      if (!out.empty()) out += ",";
-      if (object) out += one_of({R"("b":)", R"("a":)", R"("data":)", R"("\u0061":)"});
-      out += json(depth - 1);
-    }
-    return object ? "{" + out + "}" : "[" + out + "]";
-  }
-
-  std::string bytes() {
-    std::string out(below(40), '\0');
-    std::generate(out.begin(), out.end(), [&] { return static_cast<char>(below(256)); });
-    return out;
-  }
-
-  Event event() {
-    Event event;
-    event.id = text(1);
-    event.source = one_of({"/s", "https://example.com/a%20b?c#d", "urn:x:y", "#", "a/b:c"});
-    event.type = text(1);
-    if (chance(2)) event.subject = text(1);
-    if (chance(2))
-      event.time = one_of({"2021-09-01T12:00:00Z", "2021-09-01t12:00:00.123456+02:00"});
-    if (chance(2)) {
-      event.datacontenttype = one_of({"application/json", "text/plain", "a/b+JSON; charset=\"x y\"",
-                                      "application/octet-stream"});
-    }
-    if (chance(3)) event.dataschema = one_of({"urn:x", "https://example.com/s#/a"});
-    for (size_t n = below(4); n > 0; --n) {
-      const std::string name = one_of({"a", "b1", "traceparent", "averyveryverylongname0123"});
-      switch (below(3)) {
-        case 0:
-          event.extensions[name] = chance(2);
-          break;
-        case 1:
-          event.extensions[name] = static_cast<int32_t>(random_());
-          break;
-        default:
-          event.extensions[name] = text(0);
-      }
-    }
-    switch (below(4)) {
-      case 0:
-        break;
-      case 1:
-        event.data = json(4);
-        break;
-      case 2:
-        event.data = text(0);
-        break;
-      default:
-        event.data = bytes();
-    }
-    return event;
-  }
-
- private:
-  std::mt19937 random_;
-};
 
 /// Outside strings, bytes that happen to be JSON may hold white space, which encoding takes out.
 bool holds_loose_json(const Event& event) {
@@ -110,7 +22,7 @@ bool holds_loose_json(const Event& event) {
 }
 
 TEST(RoundTrip, OfTheJsonFormatIsTheIdentity) {
-  Maker maker(1);
+  EventMaker maker(1);
   for (int round = 0; round < 5000; ++round) {
     const Event event = maker.event();
     ASSERT_TRUE(check_event(event)) << check_event(event).error().message;
@@ -133,7 +45,7 @@ TEST(RoundTrip, KeepsThePayloadOfJsonWithWhiteSpace) {
 }
 
 TEST(RoundTrip, OfTheTreeIsTheSamePayloadAndAttributes) {
-  Maker maker(2);
+  EventMaker maker(2);
   for (int round = 0; round < 2000; ++round) {
     const Event event = maker.event();
     Result<Event> again = decode_json_event(dump_json(event_to_json(event)));
@@ -145,7 +57,7 @@ TEST(RoundTrip, OfTheTreeIsTheSamePayloadAndAttributes) {
 }
 
 TEST(RoundTrip, OfBinaryModeKeepsAllButTheTypesOfExtensions) {
-  Maker maker(3);
+  EventMaker maker(3);
   for (int round = 0; round < 5000; ++round) {
     Event event = maker.event();
     const HttpMessage message = encode_http_binary(event);
@@ -166,25 +78,11 @@ TEST(RoundTrip, OfBinaryModeKeepsAllButTheTypesOfExtensions) {
 }
 
 TEST(DamagedTexts, AreTakenOnlyWhereTheyAreStillJson) {
-  Maker maker(4);
+  EventMaker maker(4);
   size_t taken = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = encode_json_event(maker.event());
-    for (size_t n = 1 + maker.below(3); n > 0; --n) {
-      const size_t at = maker.below(text.size());
-      static const std::string kBytes("{}[],:\"\\ 01.-etn\0\n\xef\xff", 21);
-      const char byte = kBytes[maker.below(kBytes.size())];
-      switch (maker.below(3)) {
-        case 0:
-          text[at] = byte;
-          break;
-        case 1:
-          text.insert(at, 1, byte);
-          break;
-        default:
-          text.erase(at, 1);
-      }
-    }
+    maker.damage(text);
     const Result<Event> event = decode_json_event(text);
     if (!event) {
       EXPECT_TRUE(is_utf8(event.error().message));

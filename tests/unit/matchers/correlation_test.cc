@@ -5,8 +5,9 @@
 namespace millrace {
 namespace {
 
-Event with(std::map<std::string, AttributeValue> extensions) {
-  return {.id = "1", .source = "s", .type = "t", .extensions = std::move(extensions)};
+Attributes with(std::map<std::string, AttributeValue> extensions) {
+  return Attributes(
+      Event{.id = "1", .source = "s", .type = "t", .extensions = std::move(extensions)});
 }
 
 TEST(CorrelationKeys, AreEqualOnlyIfEveryValueIs) {

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "matchers/attribute_view.h"
 #include "matchers/listener_index.h"
 #include "matchers/naive_matcher.h"
 
@@ -46,7 +45,7 @@ class Matchers : public ::testing::Test {
 
   Targets match(const Event& event, std::string_view ns = "default") {
     Targets targets = {99};
-    matcher_.match(ns, event, targets);
+    matcher_.match(ns, Attributes(event), targets);
     return targets;
   }
 
@@ -169,7 +168,7 @@ TEST(ListenerIndexes, ShareEqualPatternsAndRunThemOncePerEvent) {
   Event event = order_event();
   event.subject = std::string(100, 'a') + "!";
   Targets targets;
-  index.match("default", event, targets);
+  index.match("default", Attributes(event), targets);
   EXPECT_EQ(index.over_limit(), 1u);
   for (const Matcher::Handle handle : handles) index.remove(handle);
   EXPECT_EQ(index.pattern_count(), 0u);
@@ -182,25 +181,11 @@ TEST(ListenerIndexes, KeepNoPatternForWhatIsAnEquality) {
       *index.add("default", {"order.paid", {pattern("subject", "^order-(?:42)$")}}, 1);
   EXPECT_EQ(index.pattern_count(), 0u);
   Targets targets;
-  index.match("default", order_event(), targets);
+  index.match("default", Attributes(order_event()), targets);
   EXPECT_THAT(targets, ElementsAre(1));
   index.remove(handle);
-  index.match("default", order_event(), targets);
+  index.match("default", Attributes(order_event()), targets);
   EXPECT_THAT(targets, IsEmpty());
-}
-
-TEST(AttributeViews, SayWhatAttributesSay) {
-  Event event = order_event();
-  event.extensions["least"] = std::numeric_limits<int32_t>::min();
-  event.extensions["never"] = false;
-  for (const char* name :
-       {"id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "specversion",
-        "customer", "express", "items", "least", "never", "missing", "data", ""}) {
-    AttributeDigits digits;
-    const std::optional<std::string> expected = attribute(event, name);
-    const std::optional<std::string_view> view = attribute_view(event, name, digits);
-    EXPECT_EQ(view ? std::optional<std::string>(*view) : std::nullopt, expected) << name;
-  }
 }
 
 /// Few types, names and values, so that listeners and events meet; a run is named by its seed.
@@ -279,7 +264,7 @@ TEST(ListenerIndexes, AnswerAsTheNaiveMatcherDoes) {
         }
       }
       const std::string ns = generator.ns();
-      const Event event = generator.event();
+      const Attributes event(generator.event());
       Targets expected;
       Targets actual;
       naive.match(ns, event, expected);
@@ -316,7 +301,7 @@ TEST(ListenerIndexes, SurviveManyComingsAndGoings) {
   EXPECT_EQ(index.size(), there.size());
   for (uint64_t order = 0; order < 12000; ++order) {
     event.subject = "o" + std::to_string(order);
-    index.match("default", event, targets);
+    index.match("default", Attributes(event), targets);
     ASSERT_EQ(targets, there.contains(order) ? Targets{order} : Targets{}) << order;
   }
 }

@@ -22,9 +22,10 @@ states:
 )";
 
 Delivery other_event(uint64_t sequence) {
-  return EventInput{.space = "default",
-                    .sequence = sequence,
-                    .event = {.id = std::to_string(sequence), .source = "/s", .type = "other"}};
+  return EventInput{
+      .space = "default",
+      .sequence = sequence,
+      .event = EncodedEvent({.id = std::to_string(sequence), .source = "/s", .type = "other"})};
 }
 
 std::string code(const Answered& answered) {

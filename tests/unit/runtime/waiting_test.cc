@@ -18,10 +18,10 @@ InstanceId id(uint8_t number) {
   return made;
 }
 
-Event event(std::string type, std::string region = "") {
+Attributes event(std::string type, std::string region = "") {
   Event made{.id = "1", .source = "/s", .type = std::move(type)};
   if (!region.empty()) made.extensions["region"] = std::move(region);
-  return made;
+  return Attributes(made);
 }
 
 EventFilter type(std::string name) { return {.type = std::move(name)}; }

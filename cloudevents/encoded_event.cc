@@ -1,0 +1,45 @@
+#include "cloudevents/encoded_event.h"
+
+#include <utility>
+
+#include "cloudevents/binary_mode.h"
+#include "cloudevents/json_format.h"
+#include "cloudevents/plain_event.h"
+
+namespace millrace {
+namespace {
+
+/// The attributes, where it is sure that the message is an event.
+std::optional<Attributes> read_plain(ContentMode mode, const NatsMessage& message,
+                                     size_t max_bytes) {
+  if (mode == ContentMode::kStructured && message.data.size() <= max_bytes) {
+    return read_plain_json(message.data);
+  }
+  if (mode == ContentMode::kBinary && binary_size(message.headers, message.data) <= max_bytes) {
+    return read_plain_headers(message.headers);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+EncodedEvent::EncodedEvent(Event event) : attributes_(event), bytes_(std::move(event.data)) {}
+
+Result<EncodedEvent> EncodedEvent::take(NatsMessage& message, size_t max_bytes) {
+  const ContentMode mode = TRY(content_mode(message.headers));
+  std::optional<Attributes> attributes = read_plain(mode, message, max_bytes);
+  if (!attributes) return EncodedEvent(TRY(decode_nats(message, max_bytes)));
+  EncodedEvent taken;
+  taken.attributes_ = std::move(*attributes);
+  taken.is_json_event_ = mode == ContentMode::kStructured;
+  if (!message.data.empty()) taken.bytes_ = std::move(message.data);
+  return taken;
+}
+
+Event EncodedEvent::event() const {
+  Event event = attributes_.event();
+  event.data = is_json_event_ ? json_event_data(*bytes_, event.datacontenttype) : bytes_;
+  return event;
+}
+
+}  // namespace millrace
