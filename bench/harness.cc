@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <thread>
 
 #include <curl/curl.h>
@@ -34,6 +36,19 @@ void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(2))
 
 }  // namespace
 
+double processor_seconds(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  // The fields behind the name, which is in parentheses: utime is the 12th of them, stime the 13th.
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string field;
+  double ticks = 0;
+  for (int i = 1; i <= 13 && fields >> field; ++i) {
+    if (i >= 12) ticks += std::stod(field);
+  }
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 double percentile(std::vector<double> samples, double part) {
   CHECK(!samples.empty());
   const auto nth =
@@ -42,8 +57,9 @@ double percentile(std::vector<double> samples, double part) {
   return *nth;
 }
 
-MillraceProcess::MillraceProcess(std::filesystem::path data, std::string nats_url)
-    : data_(std::move(data)), nats_url_(std::move(nats_url)) {}
+MillraceProcess::MillraceProcess(std::filesystem::path data, std::string nats_url,
+                                 std::vector<std::string> options)
+    : data_(std::move(data)), nats_url_(std::move(nats_url)), options_(std::move(options)) {}
 
 MillraceProcess::~MillraceProcess() {
   if (pid_ > 0) kill();
@@ -60,8 +76,11 @@ double MillraceProcess::start() {
     dup2(log[1], STDERR_FILENO);
     close(log[0]);
     const std::string program = binary().string();
-    execl(program.c_str(), "millrace", "serve", "--data", data_.c_str(), "--listen", "127.0.0.1:0",
-          "--nats", nats_url_.c_str(), nullptr);
+    std::vector<const char*> arguments{"millrace", "serve",       "--data", data_.c_str(),
+                                       "--listen", "127.0.0.1:0", "--nats", nats_url_.c_str()};
+    for (const std::string& option : options_) arguments.push_back(option.c_str());
+    arguments.push_back(nullptr);
+    execv(program.c_str(), const_cast<char**>(arguments.data()));
     _exit(127);
   }
   close(log[1]);
@@ -187,12 +206,21 @@ std::string event_text(std::string_view type, std::string_view id, std::string_v
                      id, type, key, std::string(330, 'x'));
 }
 
-Site::Site() {
-  // Beside this program: on the disk that is measured, not in a memory file system.
+std::string with_key(std::string_view type, std::string_view id, std::string_view key) {
+  return fmt::format(
+      R"({{"specversion":"1.0","id":"{}","source":"bench","type":"{}","key":"{}",)"
+      R"("datacontenttype":"application/json","data":{{"key":"{}","filler":"{}"}}}})",
+      id, type, key, key, std::string(300, 'x'));
+}
+
+std::filesystem::path make_run_folder() {
   std::string name =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "run-XXXXXX").string();
   CHECK(mkdtemp(name.data()) != nullptr);
-  folder = name;
+  return name;
+}
+
+Site::Site() : folder(make_run_folder()) {
   auto started = DevServer::start({.folder = folder / "nats"});
   CHECK(started.has_value(), "{}", started.error().message);
   broker = std::move(*started);

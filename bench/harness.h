@@ -30,13 +30,18 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// What a process has used of the processors so far, in seconds.
+double processor_seconds(int pid);
+
 /// The value below which `part` of the samples lie.
 double percentile(std::vector<double> samples, double part);
 
 /// `millrace serve` as a child process, on a folder that goes with it.
 class MillraceProcess {
  public:
-  MillraceProcess(std::filesystem::path data, std::string nats_url);
+  /// `options` are more of its command line.
+  MillraceProcess(std::filesystem::path data, std::string nats_url,
+                  std::vector<std::string> options = {});
   ~MillraceProcess();
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
@@ -51,6 +56,7 @@ class MillraceProcess {
   double metric(const std::string& name);
   /// Waits until `metric(name)` reaches `value`.
   void wait_for(const std::string& name, double value);
+  int pid() const { return pid_; }
   /// Anonymous resident memory in bytes.
   int64_t anonymous_memory() const;
 
@@ -60,6 +66,7 @@ class MillraceProcess {
 
   std::filesystem::path data_;
   std::string nats_url_;
+  std::vector<std::string> options_;
   int pid_ = -1;
   int port_ = 0;
 };
@@ -85,8 +92,16 @@ class Client {
   std::vector<std::unique_ptr<Heard>> heard_;
 };
 
+/// Where the events of the benchmarks are published.
+inline constexpr const char* kBenchSubject = "millrace.events.default.bench";
+
 /// A structured event of about 512 bytes.
 std::string event_text(std::string_view type, std::string_view id, std::string_view key);
+/// One that has the key in its data as well.
+std::string with_key(std::string_view type, std::string_view id, std::string_view key);
+
+/// A fresh folder beside this program: on the disk that is measured, not in a memory file system.
+std::filesystem::path make_run_folder();
 
 /// A private broker and a folder for everything, both gone at the end.
 struct Site {

@@ -1,0 +1,174 @@
+#include "bench/lifecycles.h"
+
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "bench/bare_loop.h"
+#include "bench/rows.h"
+#include "bench/wire_client.h"
+#include "bench/workflows.h"
+
+namespace millrace {
+namespace {
+
+/// The number of the lifecycle that a generated event tells the end of: its data is the key, which
+/// ends with it.
+size_t number_in(std::string_view event) {
+  const std::string_view mark = "\"data\":\"";
+  const size_t begin = event.find(mark);
+  CHECK(begin != std::string_view::npos, "no key in {}", event);
+  const std::string_view rest = event.substr(begin + mark.size());
+  const std::string_view key = rest.substr(0, rest.find('"'));
+  size_t number = 0;
+  const char* const digits = key.data() + key.rfind('-') + 1;
+  CHECK(std::from_chars(digits, key.data() + key.size(), number).ec == std::errc());
+  return number;
+}
+
+/// The load of one call of run_lifecycles.
+class Load {
+ public:
+  Load(const std::string& url, LifecyclePlan plan)
+      : plan_(std::move(plan)),
+        began_(plan_.waiting + plan_.count),
+        client_(url, fmt::format("millrace.events.default.{}.done", plan_.workflow),
+                [this](std::string_view event) { hear(event); }) {}
+
+  /// Starts those that only wait, and waits until the last of them can be woken.
+  void fill() {
+    if (plan_.waiting == 0) return;
+    std::unique_lock guard(lock_);
+    for (size_t i = 0; i < plan_.waiting; ++i) start();
+    wake(plan_.waiting - 1);
+    client_.flush();
+    finished_.wait(guard, [&] { return !took_.empty(); });
+    took_.clear();
+    for (size_t i = 0; i + 1 < plan_.waiting; ++i) waiting_.push_back(i);
+  }
+
+  /// Returns how long each took, in milliseconds.
+  std::vector<double> run() {
+    std::unique_lock guard(lock_);
+    for (size_t i = 0; i < std::min(plan_.in_flight, plan_.count); ++i) go_on();
+    client_.flush();
+    finished_.wait(guard, [&] { return took_.size() == plan_.count; });
+    return took_;
+  }
+
+ private:
+  // All under the lock.
+
+  std::string key(size_t number) const {
+    return fmt::format("{}-{}-{}", plan_.workflow, plan_.run, number);
+  }
+  void start() {
+    const std::string mine = key(started_++);
+    client_.publish(kBenchSubject, with_key(plan_.workflow + ".start", "s" + mine, mine));
+  }
+  void wake(size_t number) {
+    began_[number] = Stopwatch();
+    const std::string its = key(number);
+    client_.publish(kBenchSubject, with_key(plan_.workflow + ".go", "g" + its, its));
+  }
+  /// Starts one, and wakes one: the same, or any of those that wait.
+  void go_on() {
+    waiting_.push_back(started_);
+    start();
+    std::swap(waiting_[random_() % waiting_.size()], waiting_.back());
+    wake(waiting_.back());
+    waiting_.pop_back();
+    ++woken_;
+  }
+
+  void hear(std::string_view event) {
+    if (event.empty()) return client_.flush();
+    const size_t number = number_in(event);
+    const std::lock_guard guard(lock_);
+    took_.push_back(began_.at(number).seconds() * 1000);
+    if (woken_ > 0 && woken_ < plan_.count) go_on();
+    if (woken_ == 0 || took_.size() == plan_.count) finished_.notify_one();
+  }
+
+  const LifecyclePlan plan_;
+  std::mutex lock_;
+  std::condition_variable finished_;
+  std::vector<Stopwatch> began_;  ///< by number: when it was told to go on
+  std::vector<size_t> waiting_;   ///< numbers that were started and not woken
+  std::vector<double> took_;
+  size_t started_ = 0;
+  size_t woken_ = 0;
+  std::minstd_rand random_;
+  WireClient client_;  // last: its thread uses the others
+};
+
+void lifecycle(size_t in_flight, size_t count) {
+  const LifecyclePlan plan{.in_flight = in_flight, .count = count};
+  const LifecyclePlan warm{.run = "warm", .in_flight = in_flight, .count = count / 10};
+  Lifecycles bare;
+  {
+    const Site site;
+    const BareLoop loop(site.folder / "bare", site.broker->url());
+    run_lifecycles(site, loop.pid(), warm);
+    bare = run_lifecycles(site, loop.pid(), plan);
+  }
+  const Site site;
+  MillraceProcess process(site.folder / "data", site.broker->url());
+  process.start();
+  process.apply(kLifecycle, "life");
+  run_lifecycles(site, process.pid(), warm);
+  print(fmt::format("durable lifecycle (start, wait, wake, end), {} in flight", in_flight),
+        run_lifecycles(site, process.pid(), plan), bare);
+}
+
+}  // namespace
+
+std::string Lifecycles::percentiles() const {
+  return fmt::format("p50 {:.2f} ms, p99 {:.2f} ms", percentile(each, 0.5), percentile(each, 0.99));
+}
+
+std::string Lifecycles::costs() const {
+  return fmt::format("{:.0f} us, broker {:.0f}, load {:.0f}", engine_cost, broker_cost, load_cost);
+}
+
+Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan) {
+  Load load(site.broker->url(), plan);
+  load.fill();
+  const auto used = [&] {
+    return std::array{processor_seconds(engine), processor_seconds(site.broker->pid()),
+                      processor_seconds(::getpid())};
+  };
+  const auto before = used();
+  Lifecycles took;
+  const Stopwatch watch;
+  took.each = load.run();
+  took.seconds = watch.seconds();
+  const auto after = used();
+  const auto cost = [&](size_t of) {
+    return (after[of] - before[of]) * 1e6 / static_cast<double>(plan.count);
+  };
+  took.engine_cost = cost(0);
+  took.broker_cost = cost(1);
+  took.load_cost = cost(2);
+  return took;
+}
+
+void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare) {
+  row(what, fmt::format("{:.0f}/s", took.rate()),
+      fmt::format("bare loop {:.0f}/s: {:.2f}", bare.rate(), took.rate() / bare.rate()));
+  row("  how long one takes", took.percentiles(), "bare loop " + bare.percentiles());
+  row("  processor time of one", took.costs(), "bare loop " + bare.costs());
+}
+
+void lifecycles() {
+  lifecycle(1, 3'000);
+  lifecycle(64, 60'000);
+  lifecycle(512, 120'000);
+}
+
+}  // namespace millrace

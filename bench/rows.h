@@ -1,0 +1,15 @@
+// The benchmarks: each measures one thing and prints its rows of the table (harness.h, row).
+#pragma once
+
+namespace millrace {
+
+void unmatched();    ///< events that nobody waits for
+void engine_path();  ///< what a lifecycle costs the engine's thread
+void lifecycles();   ///< start, wait, wake, end, through a broker
+void timers();       ///< durable timers, timeouts, lifespans
+void waiting();      ///< many instances that wait
+void workers();      ///< round trips to a jq worker
+void isolation();    ///< lifecycles beside workflows whose jq never ends
+void crowd();        ///< one event that wakes 100 000
+
+}  // namespace millrace

@@ -1,0 +1,186 @@
+// Timers: durable ones by the million, and what comes of many that are due together.
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "bench/engine_rig.h"
+#include "bench/harness.h"
+#include "bench/rows.h"
+#include "bench/workflows.h"
+#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kPending = 1'000'000;
+constexpr size_t kBatch = 1'000;
+
+TimePoint wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+/// Delayed events: timers that are nothing else, each a row of the store and one of the wheel's.
+class DurableTimers {
+ public:
+  DurableTimers() : folder_(make_run_folder()) {
+    auto opened = Environment::open(folder_ / "data");
+    CHECK(opened.has_value(), "{}", opened.error().message);
+    environment_ = *std::move(opened);
+    tx_.emplace(*environment_);
+  }
+  ~DurableTimers() {
+    tx_.reset();
+    environment_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  DurableTimers(const DurableTimers&) = delete;
+  DurableTimers& operator=(const DurableTimers&) = delete;
+
+  /// So many in one batch, one after the other in time.
+  void arm(size_t count, TimePoint first, std::chrono::duration<double, std::milli> apart) {
+    for (size_t i = 0; i < count; ++i) {
+      const TimePoint at =
+          first + std::chrono::duration_cast<Duration>(static_cast<double>(i) * apart);
+      write_delayed(*tx_, ++last_, {.space = NamespaceNumber(1), .at = at, .event = event_});
+      waiting_.arm_delayed(last_, at);
+    }
+    commit();
+  }
+
+  /// Fires what is due at `now`, at most kBatch in a batch.
+  const std::vector<TimerInput>& fire(TimePoint now) {
+    due_.clear();
+    waiting_.advance(now, due_);
+    size_t in_batch = 0;
+    for (const TimerInput& timer : due_) {
+      CHECK(timer.deadline <= now, "a timer fired early");
+      const uint64_t number = std::get<TimerInput::OfDelayedEvent>(timer.owner).number;
+      const auto record = read_delayed(*tx_, number);
+      CHECK(record.has_value() && record->has_value());
+      erase_delayed(*tx_, number);
+      if (++in_batch % kBatch == 0) commit();
+    }
+    commit();
+    return due_;
+  }
+
+  size_t pending() const { return waiting_.timers(); }
+
+ private:
+  void commit() {
+    const Status done = tx_->commit();
+    CHECK(done.has_value(), "{}", done.error().message);
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Environment> environment_;
+  std::optional<Transaction> tx_;
+  Waiting waiting_;
+  std::vector<TimerInput> due_;
+  std::string event_ = with_key("later", "1", "k");
+  uint64_t last_ = 0;
+};
+
+void durable() {
+  DurableTimers timers;
+  const TimePoint start = wall_clock();
+  const TimePoint later = start + std::chrono::hours(1);
+  const Stopwatch arming;
+  for (size_t i = 0; i < kPending; i += kBatch) {
+    timers.arm(kBatch, later + Duration(static_cast<int64_t>(i / 100)),
+               std::chrono::duration<double, std::milli>(0.01));
+  }
+  const double armed = kPending / arming.seconds();
+  row("durable timers armed, batches of 1 000, up to 1 000 000", fmt::format("{:.0f}/s", armed));
+
+  const Stopwatch firing;
+  size_t fired = 0;
+  for (TimePoint at = later; fired < kPending / 4; at += Duration(10)) {
+    fired += timers.fire(at).size();
+  }
+  row("durable timers fired, batches of 1 000, of 1 000 000",
+      fmt::format("{:.0f}/s", static_cast<double>(fired) / firing.seconds()));
+}
+
+/// 10 000 a second, on the real clock.
+void punctual() {
+  constexpr size_t kCount = 50'000;
+  DurableTimers timers;
+  timers.arm(kCount, wall_clock() + std::chrono::seconds(1),
+             std::chrono::duration<double, std::milli>(0.1));
+  std::vector<double> late;
+  while (timers.pending() > 0) {
+    const auto& due = timers.fire(wall_clock());
+    const TimePoint done = wall_clock();
+    for (const TimerInput& timer : due) {
+      late.push_back(static_cast<double>((done - timer.deadline).count()));
+    }
+    if (due.empty()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  row("timers at 10 000 a second, how late until on disk",
+      fmt::format("p50 {:.0f} ms, p99 {:.0f} ms", percentile(late, 0.5), percentile(late, 0.99)),
+      "never early (checked)");
+}
+
+/// Timeouts that are caught, each with a generated event.
+void caught() {
+  constexpr size_t kCount = 10'000;
+  EngineRig rig;
+  rig.apply(kTimeout);
+  for (size_t i = 0; i < kCount; ++i) {
+    rig.add("late.start", fmt::format("l{}", i), fmt::format("k{}", i));
+    if (i % 1'000 == 999) rig.turn();
+  }
+  rig.settle();
+  rig.advance(std::chrono::hours(2));
+  const Stopwatch watch;
+  rig.settle();
+  const double seconds = watch.seconds();
+  CHECK(rig.told() == kCount, "{} of {} timeouts were told", rig.told(), kCount);
+  row("10 000 due timeouts, each caught, each with an event",
+      fmt::format("{:.0f}/s", kCount / seconds));
+}
+
+/// Events of an eventsAnd start whose partners do not come.
+void groups() {
+  constexpr size_t kCount = 1'000'000;
+  EngineRig rig;
+  rig.apply(kPair);
+  const Stopwatch opening;
+  for (size_t i = 0; i < kCount; ++i) {
+    rig.add("pair.left", fmt::format("p{}", i), fmt::format("k{}", i));
+    if (i % 1'000 == 999) rig.turn();
+  }
+  rig.settle();
+  row("eventsAnd groups opened, up to 1 000 000",
+      fmt::format("{:.0f}/s", kCount / opening.seconds()));
+  const Stopwatch closing;
+  for (size_t i = 0; i < 100'000; ++i) {
+    rig.add("pair.right", fmt::format("q{}", i), fmt::format("k{}", i * 7919 % kCount));
+    if (i % 1'000 == 999) rig.turn();
+  }
+  rig.settle();
+  row("groups completed in random order, of 1 000 000",
+      fmt::format("{:.0f}/s", 100'000 / closing.seconds()));
+  rig.advance(std::chrono::hours(2));
+  const Stopwatch ending;
+  rig.settle();
+  row("lifespans ended, of 900 000 open groups",
+      fmt::format("{:.0f}/s", 900'000 / ending.seconds()));
+}
+
+}  // namespace
+
+void timers() {
+  durable();
+  punctual();
+  caught();
+  groups();
+}
+
+}  // namespace millrace

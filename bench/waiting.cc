@@ -1,0 +1,89 @@
+// Many that wait: what waking one costs among them, what they take of memory and disk, and how soon
+// they are back after a death.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/check.h"
+#include "bench/bare_loop.h"
+#include "bench/harness.h"
+#include "bench/lifecycles.h"
+#include "bench/rows.h"
+#include "bench/workflows.h"
+#include "orchestrator/store/environment.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+namespace {
+
+uint64_t bytes_on_disk(const std::filesystem::path& folder) {
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    struct stat file {};
+    CHECK(::stat(entry.path().c_str(), &file) == 0);
+    bytes += static_cast<uint64_t>(file.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+/// How long it takes to see every row of the living, and nothing else.
+double scan_seconds(const std::filesystem::path& data) {
+  const auto environment = Environment::open(data);
+  CHECK(environment.has_value(), "{}", environment.error().message);
+  const auto snapshot = Snapshot::take(**environment);
+  CHECK(snapshot.has_value());
+  const Stopwatch watch;
+  size_t bytes = 0;
+  static_cast<const View&>(*snapshot).scan(Table::kLive, {},
+                                           [&](std::string_view key, std::string_view value) {
+                                             bytes += key.size() + value.size();
+                                             return true;
+                                           });
+  CHECK(bytes > 0);
+  return watch.seconds();
+}
+
+void among(size_t waiting) {
+  const LifecyclePlan plan{.in_flight = 512, .count = 60'000, .waiting = waiting};
+  Lifecycles bare;
+  {
+    const Site site;
+    const BareLoop loop(site.folder / "bare", site.broker->url());
+    bare = run_lifecycles(site, loop.pid(), plan);
+  }
+  const Site site;
+  const auto data = site.folder / "data";
+  // Ids of events are forgotten soon, so that what is measured are those who wait.
+  MillraceProcess process(data, site.broker->url(), {"--dedupe-window", "1s"});
+  process.start();
+  process.apply(kLifecycle, "life");
+  run_lifecycles(site, process.pid(), {.run = "warm", .in_flight = 512, .count = 60'000});
+  const int64_t empty = process.anonymous_memory();
+  const std::string beside = fmt::format("{} waiting", waiting);
+  print(fmt::format("lifecycle, 512 in flight, any of {} woken", beside),
+        run_lifecycles(site, process.pid(), plan), bare);
+
+  const auto each = [&](double bytes) {
+    return fmt::format("{:.0f} B", bytes / static_cast<double>(waiting));
+  };
+  row(fmt::format("anonymous memory of each of {}", beside),
+      each(static_cast<double>(process.anonymous_memory() - empty)));
+  row("  on disk, with the history of 120 000 that ended",
+      each(static_cast<double>(bytes_on_disk(data))));
+  process.kill();
+  const double scan = scan_seconds(data);
+  const double start = process.start();
+  row(fmt::format("kill -9 to ready, {}", beside), fmt::format("{:.2f} s", start),
+      fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, start / scan));
+  row("  anonymous memory of each then",
+      each(static_cast<double>(process.anonymous_memory() - empty)));
+}
+
+}  // namespace
+
+void waiting() {
+  among(100'000);
+  among(1'000'000);
+}
+
+}  // namespace millrace
