@@ -1,6 +1,11 @@
 #include "base/json.h"
 
+#include <array>
+#include <charconv>
+#include <cstring>
+
 #include <fmt/format.h>
+#include <simdjson.h>
 
 namespace millrace {
 namespace {
@@ -36,6 +41,113 @@ size_t too_deep_at(std::string_view text) {
   return std::string_view::npos;
 }
 
+// Reading. simdjson does it where it is sure; whatever it does not take (a mistake, an integer of
+// more than 64 bits, a number beyond a double, an escaped surrogate, a very long text) is
+// nlohmann's to judge.
+
+/// Beyond it the buffers that simdjson keeps are not worth it.
+constexpr size_t kMostFastBytes = size_t{1} << 20;
+
+using simdjson::dom::element_type;
+
+std::string to_string(std::string_view text) { return std::string(text); }
+
+Json to_json(const simdjson::dom::element& element) {
+  switch (element.type()) {
+    case element_type::OBJECT: {
+      Json::object_t object;
+      for (const auto& [key, value] : simdjson::dom::object(element)) {
+        // The texts that we wrote have their keys in order, so that the end is the right place.
+        object.insert_or_assign(object.end(), to_string(key), to_json(value));
+      }
+      return object;
+    }
+    case element_type::ARRAY: {
+      const simdjson::dom::array elements(element);
+      Json::array_t array;
+      array.reserve(elements.size());
+      for (const auto& value : elements) array.push_back(to_json(value));
+      return array;
+    }
+    case element_type::STRING:
+      return to_string(std::string_view(element));
+    case element_type::INT64: {
+      const int64_t number(element);
+      if (number < 0) return number;
+      return static_cast<uint64_t>(number);
+    }
+    case element_type::UINT64:
+      return uint64_t(element);
+    case element_type::DOUBLE:
+      return double(element);
+    case element_type::BOOL:
+      return bool(element);
+    case element_type::NULL_VALUE:
+      break;
+  }
+  return nullptr;
+}
+
+/// One a thread: it keeps its buffers.
+simdjson::dom::parser& fast_parser() {
+  thread_local simdjson::dom::parser parser;
+  return parser;
+}
+
+bool is_for_fast_parser(std::string_view text) {
+  return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
+}
+
+// Writing.
+
+/// Whether one of eight characters may not stand in a string as it is: below 0x20, `"` or `\`.
+bool has_special(const char* text) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHighs = kOnes << 7;
+  uint64_t word = 0;
+  std::memcpy(&word, text, sizeof word);
+  const auto zeros = [](uint64_t bytes) { return (bytes - kOnes) & ~bytes; };
+  const uint64_t below = (word - kOnes * 0x20) & ~word;
+  return ((below | zeros(word ^ kOnes * '"') | zeros(word ^ kOnes * '\\')) & kHighs) != 0;
+}
+
+bool is_special(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
+void append_escaped(char c, std::string& out) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+  }
+}
+
+template <class T>
+void append_integer(T number, std::string& out) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), end);
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
@@ -51,6 +163,12 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 Result<Json> parse_own_json(std::string_view text) {
+  if (is_for_fast_parser(text)) {
+    simdjson::dom::element root;
+    if (fast_parser().parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) {
+      return to_json(root);
+    }
+  }
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& e) {
@@ -69,8 +187,11 @@ Result<Json> parse_own_json(std::string_view text) {
 }
 
 bool is_json(std::string_view text) {
-  return no_json_at(text) == std::string_view::npos &&
-         too_deep_at(text) == std::string_view::npos && Json::accept(text.begin(), text.end());
+  if (no_json_at(text) != std::string_view::npos || too_deep_at(text) != std::string_view::npos) {
+    return false;
+  }
+  return (is_for_fast_parser(text) && !fast_parser().parse(text.data(), text.size()).error()) ||
+         Json::accept(text.begin(), text.end());
 }
 
 bool nests_deeper(const Json& value, size_t depth) {
@@ -80,6 +201,75 @@ bool nests_deeper(const Json& value, size_t depth) {
                      [&](const Json& item) { return nests_deeper(item, depth - 1); });
 }
 
-std::string dump_json(const Json& value) { return value.dump(); }
+void append_json_string(std::string_view text, std::string& out) {
+  out.push_back('"');
+  size_t done = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (at + 8 <= text.size() && !has_special(text.data() + at)) {
+      at += 8;
+    } else if (!is_special(text[at])) {
+      ++at;
+    } else {
+      out.append(text, done, at - done);
+      append_escaped(text[at], out);
+      done = ++at;
+    }
+  }
+  out.append(text, done);
+  out.push_back('"');
+}
+
+void append_json(const Json& value, std::string& out) {
+  switch (value.type()) {
+    case Json::value_t::object: {
+      char before = '{';
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        out.push_back(std::exchange(before, ','));
+        append_json_string(key, out);
+        out.push_back(':');
+        append_json(member, out);
+      }
+      out += before == '{' ? "{}" : "}";
+      return;
+    }
+    case Json::value_t::array: {
+      char before = '[';
+      for (const Json& element : value) {
+        out.push_back(std::exchange(before, ','));
+        append_json(element, out);
+      }
+      out += before == '[' ? "[]" : "]";
+      return;
+    }
+    case Json::value_t::string:
+      return append_json_string(value.get_ref<const std::string&>(), out);
+    case Json::value_t::number_unsigned:
+      return append_integer(value.get<uint64_t>(), out);
+    case Json::value_t::number_integer:
+      return append_integer(value.get<int64_t>(), out);
+    default:
+      out += value.dump();  // with the shortest digits that are the same double
+  }
+}
+
+std::string object_text(
+    std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
+  std::vector<std::pair<std::string_view, std::string_view>> sorted(members);
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (const auto& [key, value] : sorted) {
+    text.push_back(text.empty() ? '{' : ',');
+    append_json_string(key, text);
+    text.push_back(':');
+    append_json_string(value, text);
+  }
+  return text.empty() ? "{}" : text + "}";
+}
+
+std::string dump_json(const Json& value) {
+  std::string text;
+  append_json(value, text);
+  return text;
+}
 
 }  // namespace millrace

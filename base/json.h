@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -33,5 +35,12 @@ bool is_json(std::string_view text);
 
 /// The compact text: sorted keys, no white space. `value` holds valid UTF-8 strings only.
 std::string dump_json(const Json& value);
+/// The same, behind what `out` holds.
+void append_json(const Json& value, std::string& out);
+/// The text of an object of strings, made without a tree.
+std::string object_text(
+    std::initializer_list<std::pair<std::string_view, std::string_view>> members);
+/// A string with its quotes, of valid UTF-8.
+void append_json_string(std::string_view text, std::string& out);
 
 }  // namespace millrace
