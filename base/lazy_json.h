@@ -4,8 +4,10 @@
 // shared_text() may travel.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -16,18 +18,25 @@ namespace millrace {
 class LazyJson {
  public:
   /// JSON null.
-  LazyJson() : LazyJson(Json(nullptr)) {}
+  LazyJson() = default;
   LazyJson(Json value)  // NOLINT(google-explicit-constructor)
       : value_(std::make_shared<Json>(std::move(value))) {}
 
   /// `text` is JSON that this program wrote: what the store gives back.
   static LazyJson of_text(std::string text) {
-    LazyJson json{Unset{}};
+    LazyJson json;
     json.text_ = std::make_shared<const std::string>(std::move(text));
     return json;
   }
 
+  /// An object of strings, made as text.
+  static LazyJson object(
+      std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
+    return of_text(object_text(members));
+  }
+
   const Json& value() const {
+    if (!value_ && !text_) value_ = std::make_shared<Json>(nullptr);
     if (!value_) {
       Result<Json> parsed = parse_own_json(*text_);
       CHECK(parsed.has_value(), "stored text is no JSON: {}", parsed.error().message);
@@ -40,7 +49,7 @@ class LazyJson {
   const std::string& text() const { return *shared_text(); }
 
   const std::shared_ptr<const std::string>& shared_text() const {
-    if (!text_) text_ = std::make_shared<const std::string>(dump_json(*value_));
+    if (!text_) text_ = std::make_shared<const std::string>(dump_json(value()));
     return text_;
   }
 
@@ -52,12 +61,12 @@ class LazyJson {
     return *value_;
   }
 
+  bool is_null() const { return value_ ? value_->is_null() : (!text_ || *text_ == "null"); }
+
   bool operator==(const LazyJson& other) const { return value() == other.value(); }
 
  private:
-  struct Unset {};
-  explicit LazyJson(Unset) {}
-
+  // Both unset: null.
   mutable std::shared_ptr<Json> value_;
   mutable std::shared_ptr<const std::string> text_;
 };

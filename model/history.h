@@ -38,7 +38,7 @@ struct HistoryRecord {
   TimePoint time;
   HistoryKind kind{};
   std::string state;  ///< id of the state it happened in
-  Json detail;        ///< see HistoryKind; null if there is none
+  LazyJson detail;    ///< see HistoryKind; null if there is none
   std::optional<LazyJson> data;
 };
 

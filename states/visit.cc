@@ -257,9 +257,9 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
                   fmt::format("the event is larger than the {} bytes that can be sent",
                               kMaxGeneratedEventBytes)}};
   }
-  Json detail = {{"type", event.type}, {"id", event.id}};
-  if (at) detail["at"] = format_rfc3339(*at);
-  if (hops > kMaxHops) detail["deadLetter"] = kHopsError;
+  LazyJson detail = LazyJson::object({{"type", event.type}, {"id", event.id}});
+  if (at) detail.edit()["at"] = format_rfc3339(*at);
+  if (hops > kMaxHops) detail.edit()["deadLetter"] = kHopsError;
   tell(HistoryKind::kPublished, std::move(detail));
   effects_.emplace_back(Publish{.space = instance_.space, .event = std::move(event), .at = at});
   return std::nullopt;
@@ -281,11 +281,11 @@ void Visit::start_call(size_t index, const Function& function, bool last) {
                       .index = static_cast<uint32_t>(index),
                       .attempt = ++call.attempt};
   call.child = child_id(caller, now_);
-  tell(HistoryKind::kCalled, {{"function", function.id},
-                              {"workflow", function.workflow},
-                              {"instance", to_string(call.child)},
-                              {"index", index},
-                              {"attempt", call.attempt}});
+  tell(HistoryKind::kCalled, Json{{"function", function.id},
+                                  {"workflow", function.workflow},
+                                  {"instance", to_string(call.child)},
+                                  {"index", index},
+                                  {"attempt", call.attempt}});
   effects_.emplace_back(StartChild{.space = instance_.space,
                                    .child = call.child,
                                    .workflow = function.workflow,
@@ -303,7 +303,7 @@ void Visit::retry_call(size_t index, TimePoint at) {
   call.status = Call::Status::kBetween;
   call.retry_at = at;
   tell(HistoryKind::kRetrying,
-       {{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
+       Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
   arm_retry(at);
 }
 
@@ -329,10 +329,10 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
   }
   const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
   const InstanceId child = child_id(place, now_);
-  tell(HistoryKind::kCalled, {{"function", function.id},
-                              {"workflow", function.workflow},
-                              {"instance", to_string(child)},
-                              {"async", true}});
+  tell(HistoryKind::kCalled, Json{{"function", function.id},
+                                  {"workflow", function.workflow},
+                                  {"instance", to_string(child)},
+                                  {"async", true}});
   effects_.emplace_back(StartChild{.space = instance_.space,
                                    .child = child,
                                    .workflow = function.workflow,
@@ -369,11 +369,11 @@ void Visit::set_variable(VariableScope scope, const std::string& key,
 void Visit::fail_at_end(WorkflowError error) {
   acted_ = true;
   if (instance_.error) return;
-  tell(HistoryKind::kFixed, {{"code", error.code}, {"msg", error.message}});
+  tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
   instance_.error = std::move(error);
 }
 
-void Visit::tell(HistoryKind kind, Json detail) {
+void Visit::tell(HistoryKind kind, LazyJson detail) {
   history_.push_back({.time = now_, .kind = kind, .detail = std::move(detail)});
 }
 

@@ -113,7 +113,7 @@ class Visit {
   void fail_at_end(WorkflowError error);
 
   /// Adds a record to the instance's history.
-  void tell(HistoryKind kind, Json detail);
+  void tell(HistoryKind kind, LazyJson detail);
 
   // For the engine: what was noted.
   bool has_effects() const { return !effects_.empty(); }

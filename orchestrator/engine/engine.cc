@@ -62,7 +62,8 @@ class Stepper {
     instance_.listen_from = matched.position;
     const Event& event = *matched.event;
     instance_.hops = hops_of(event);
-    tell(HistoryKind::kWoken, {{"type", event.type}, {"source", event.source}, {"id", event.id}});
+    tell(HistoryKind::kWoken,
+         LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
     const std::optional<LazyJson> found = findable();
     Visit visit = visiting({});
     settle(visit, state().take(visit, event, matched.entries));
@@ -175,7 +176,7 @@ class Stepper {
                       fmt::format("what `log` yields is {} bytes of JSON; a record holds {}", size,
                                   kMaxLogBytes)}};
       }
-      visit.tell(HistoryKind::kLog, {{"value", std::move(*value)}});
+      visit.tell(HistoryKind::kLog, Json{{"value", std::move(*value)}});
     }
     return state().enter(visit);
   }
@@ -245,7 +246,7 @@ class Stepper {
     }
     put_error(error);
     if (entry == nullptr) return fail(error);
-    tell(HistoryKind::kCaught, {{"error", entry->error}});
+    tell(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
     go_to(entry->transition);
   }
 
@@ -265,7 +266,8 @@ class Stepper {
   void wait_for_retry(const RetryPolicy& policy) {
     if (instance_.found_data) instance_.data = *std::exchange(instance_.found_data, std::nullopt);
     const TimePoint at = policy.next_at(instance_.attempt, now_);
-    tell(HistoryKind::kRetrying, {{"attempt", instance_.attempt + 1}, {"at", format_rfc3339(at)}});
+    tell(HistoryKind::kRetrying,
+         Json{{"attempt", instance_.attempt + 1}, {"at", format_rfc3339(at)}});
     instance_.timers.push_back({TimerKind::kRetry, at});
     instance_.phase = Phase::kWaiting;
     instance_.status = InstanceStatus::kWaiting;
@@ -320,7 +322,7 @@ class Stepper {
     instance_.status = status;
     instance_.ended_at = now_;
     ++instance_.step;
-    tell(HistoryKind::kEnded, {{"status", to_string(status)}});
+    tell(HistoryKind::kEnded, LazyJson::object({{"status", to_string(status)}}));
     result_.changed = true;
     if (!instance_.caller) return;
     ReturnResult told{.space = instance_.space,
@@ -344,10 +346,10 @@ class Stepper {
   }
 
   void tell_error(HistoryKind kind, const WorkflowError& error) {
-    tell(kind, {{"code", error.code}, {"msg", error.message}});
+    tell(kind, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
   }
 
-  void tell(HistoryKind kind, Json detail = nullptr) {
+  void tell(HistoryKind kind, LazyJson detail = {}) {
     result_.history.push_back(
         {.time = now_, .kind = kind, .state = state().common().id, .detail = std::move(detail)});
   }

@@ -109,9 +109,11 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
   }
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
   TRY(instances_.refuse_singular(*entry, *workflow));
-  const InstanceId id = TRY(
-      instances_.start(now, *entry, *workflow,
-                       {.data = command.input, .how = {{"by", "call"}}, .idempotency_key = key}));
+  const InstanceId id =
+      TRY(instances_.start(now, *entry, *workflow,
+                           {.data = command.input,
+                            .how = Json{{"by", "call"}, {"revision", entry->latest}},
+                            .idempotency_key = key}));
   if (!key.empty()) {
     write_idempotency(draft_.tx, entry->number, key, {.instance = id, .input = input});
   }
@@ -126,9 +128,10 @@ Result<Json> Commands::run(TimePoint now, const TriggerSchedule& command) {
                 fmt::format("workflow \"{}\" has no schedule", command.workflow));
   }
   TRY(instances_.refuse_singular(*entry, *workflow));
-  const InstanceId id = TRY(
-      instances_.start(now, *entry, *workflow,
-                       {.data = Json::object(), .how = {{"by", "schedule"}, {"triggered", true}}}));
+  const InstanceId id = TRY(instances_.start(
+      now, *entry, *workflow,
+      {.data = Json::object(),
+       .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}}));
   return Json{{"id", to_string(id)}};
 }
 

@@ -96,15 +96,17 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
   if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
     return refuse(now, errand, {single.error().code, single.error().message});
   }
-  TRY(instances_.start(now, *entry, **workflow,
-                       {.data = errand.input.value(),
-                        .how = {{"by", "subflow"}, {"parent", to_string(errand.by)}},
-                        .hops = errand.hops,
-                        .id = errand.child,
-                        .listen_from = listen_from,
-                        .caller = errand.caller,
-                        .depth = errand.depth,
-                        .sealed = errand.sealed}));
+  TRY(instances_.start(
+      now, *entry, **workflow,
+      {.data = errand.input.value(),
+       .how =
+           Json{{"by", "subflow"}, {"parent", to_string(errand.by)}, {"revision", entry->latest}},
+       .hops = errand.hops,
+       .id = errand.child,
+       .listen_from = listen_from,
+       .caller = errand.caller,
+       .depth = errand.depth,
+       .sealed = errand.sealed}));
   return {};
 }
 
@@ -138,7 +140,9 @@ Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
 Status Errands::run(TimePoint now, const ReturnResult& errand, uint64_t) {
   Touched* const touched = TRY(instances_.touch(errand.space, errand.to.instance));
   if (touched == nullptr) return {};
-  TRY(instances_.step(now, *touched, Returned{.call = errand.to, .result = errand.result, .sealed = errand.sealed}));
+  TRY(instances_.step(
+      now, *touched,
+      Returned{.call = errand.to, .result = errand.result, .sealed = errand.sealed}));
   return {};
 }
 

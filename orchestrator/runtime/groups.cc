@@ -14,7 +14,7 @@ namespace {
 
 /// Each payload under its type, in entry order; a type that several entries have holds an array
 /// (SEMANTICS "Events in" 6).
-Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& events) {
+Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
   std::map<std::string, std::vector<Json>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {
     by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));
@@ -28,12 +28,14 @@ Json input_of(const std::vector<StartEvent>& entries, const std::vector<Event>& 
 
 }  // namespace
 
-Beginning begun_by(const std::vector<StartEvent>& entries, const std::vector<Event>& events,
-                   const Event& last) {
-  Beginning beginning{
-      .data = input_of(entries, events),
-      .how = {{"by", "event"},
-              {"event", {{"type", last.type}, {"source", last.source}, {"id", last.id}}}}};
+Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
+                   std::span<const Event> events, const Event& last) {
+  // A tree for this would cost as much as the step that follows.
+  const std::string told =
+      object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
+  Beginning beginning{.data = input_of(entries, events),
+                      .how = LazyJson::of_text(fmt::format(
+                          R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
   for (const Event& event : events) beginning.hops = std::max(beginning.hops, hops_of(event));
   return beginning;
 }
@@ -90,7 +92,8 @@ Status Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entr
   }
   write_counts(draft_.tx, entry.number, group, waiting);
   if (instances_.skips(entry, workflow)) return {};
-  TRY(instances_.start(now, entry, workflow, begun_by(workflow.start.events, events, last)));
+  TRY(instances_.start(now, entry, workflow,
+                       begun_by(entry.latest, workflow.start.events, events, last)));
   return {};
 }
 

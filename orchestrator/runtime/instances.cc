@@ -63,7 +63,6 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   touched.instance.depth = beginning.depth;
   touched.instance.sealed = beginning.sealed;
   touched.data = touched.instance.data.shared_text();
-  beginning.how["revision"] = entry.latest;
   touched.history.push_back(
       {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(beginning.how)});
   return touched;

@@ -28,7 +28,7 @@ struct Touched {
 /// What an instance starts with.
 struct Beginning {
   Json data;
-  Json how;           ///< detail of its first record
+  LazyJson how;       ///< detail of its first record
   uint32_t hops = 0;  ///< of the events that started it, the highest
   std::string idempotency_key;
   std::optional<InstanceId> id;         ///< none: a new one

@@ -19,8 +19,8 @@ Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) 
 
 /// Members of a record's detail that the engine or a definition has put there, and not the data.
 constexpr std::array<std::string_view, 16> kOwnWords = {
-    "async", "at",       "attempt",  "by",     "code",   "deadLetter", "error", "function",
-    "id",    "index",    "instance", "parent", "revision", "status",   "tick",  "workflow"};
+    "async", "at",    "attempt",  "by",     "code",     "deadLetter", "error", "function",
+    "id",    "index", "instance", "parent", "revision", "status",     "tick",  "workflow"};
 
 Json shown_detail(Json detail, bool sealed) {
   if (!sealed) return detail;
@@ -289,7 +289,8 @@ Result<Json> Queries::history(const View& view, std::string_view space, const In
               {"time", format_rfc3339(record.time)},
               {"kind", to_string(record.kind)}};
     if (!record.state.empty()) json["state"] = record.state;
-    if (!record.detail.is_null()) json["detail"] = shown_detail(record.detail, found->sealed);
+    if (!record.detail.is_null())
+      json["detail"] = shown_detail(record.detail.value(), found->sealed);
     if (record.data) json["data"] = shown(*record.data, found->sealed);
     items.push_back(std::move(json));
   }

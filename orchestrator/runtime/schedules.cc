@@ -28,7 +28,9 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   if (instances_.skips(entry, *workflow)) return {};
   TRY(instances_.start_later(
       now, entry, *workflow,
-      {.data = Json::object(), .how = {{"by", "schedule"}, {"tick", format_rfc3339(tick)}}}));
+      {.data = Json::object(),
+       .how =
+           Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}}}));
   return {};
 }
 

@@ -374,7 +374,7 @@ std::string encode(const HistoryRow& row) {
     put_time(writer, record.time);
     put_enum(writer, record.kind);
     writer.bytes(record.state);
-    writer.bytes(record.detail.is_null() ? std::string() : dump_json(record.detail));
+    writer.bytes(record.detail.is_null() ? std::string_view() : record.detail.text());
     put_optional(writer, record.data,
                  [](Writer& to, const LazyJson& json) { to.bytes(json.text()); });
   }
@@ -393,12 +393,7 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
     record.kind = get_enum(reader, HistoryKind::kRetrying);
     record.state = get_string(reader);
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
-      Result<Json> json = parse_own_json(detail);
-      if (!json) {
-        reader.fail();
-        break;
-      }
-      record.detail = std::move(*json);
+      record.detail = LazyJson::of_text(std::string(detail));
     }
     record.data = get_optional(reader, get_json);
     row.records.push_back(std::move(record));

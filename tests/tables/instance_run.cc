@@ -77,15 +77,15 @@ std::string shown_variable(const SetVariable& set) {
 std::optional<std::string> shown_record(const HistoryRecord& record) {
   switch (record.kind) {
     case HistoryKind::kLog:
-      return "logs " + dump_json(record.detail["value"]);
+      return "logs " + dump_json(record.detail.value()["value"]);
     case HistoryKind::kRaised:
-      return "raises " + shown_error(record.detail);
+      return "raises " + shown_error(record.detail.value());
     case HistoryKind::kCaught:
-      return "caught by " + record.detail["error"].get<std::string>();
+      return "caught by " + record.detail.value()["error"].get<std::string>();
     case HistoryKind::kFixed:
-      return "fixes " + shown_error(record.detail);
+      return "fixes " + shown_error(record.detail.value());
     case HistoryKind::kCancelled:
-      return "cancelled " + shown_error(record.detail);
+      return "cancelled " + shown_error(record.detail.value());
     default:
       return std::nullopt;
   }
@@ -319,7 +319,7 @@ std::vector<std::string> print_history(const std::vector<HistoryRecord>& records
   for (const HistoryRecord& record : records) {
     std::string line =
         fmt::format("{} {} {}", shown_time(record.time), to_string(record.kind), record.state);
-    if (!record.detail.is_null()) line += " " + dump_json(record.detail);
+    if (!record.detail.is_null()) line += " " + record.detail.text();
     if (record.data) line += " / " + record.data->text();
     lines.push_back(std::move(line));
   }
