@@ -89,7 +89,7 @@ Status Batch::take(TimePoint now, const EventInput& input) {
   if (!matched && !kept) return {};
   const Event event = input.event.event();
   const Fingerprint known_as = fingerprint_of(input.space, event);
-  draft_.dedupe.move_to(draft_.tx, input.stamped);
+  TRY(draft_.dedupe.move_to(draft_.tx, input.stamped));
   if (draft_.dedupe.seen(known_as) || draft_.recent.seen(known_as)) {
     ++draft_.outcome.counts.events_duplicate;
     return {};
@@ -234,7 +234,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(instances_.write());
   draft_.recent.trim(draft_.tx);
   for (const auto& [counter, number] : draft_.counters) write_counter(draft_.tx, counter, number);
-  draft_.dedupe.end_batch(draft_.tx, draft_.cursor.stamped, draft_.cursor.sequence);
+  TRY(draft_.dedupe.end_batch(draft_.tx, draft_.cursor.stamped, draft_.cursor.sequence));
   // Events without effect may be read again, so the cursor alone is not worth a sync.
   const bool nothing_else = draft_.tx.write_set().empty();
   if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {

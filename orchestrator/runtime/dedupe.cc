@@ -21,7 +21,7 @@ Status Dedupe::load(const View& view) {
   return each_dedupe(
       view, [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
         set_.insert(events.begin(), events.end());
-        rows_.push_back({time, sequence, events});
+        rows_.push_back({time, sequence});
       });
 }
 
@@ -30,27 +30,34 @@ void Dedupe::add(const Fingerprint& event) {
   batch_.push_back(event);
 }
 
-void Dedupe::move_to(Transaction& tx, TimePoint time) {
-  while (!rows_.empty() && rows_.front().time + window_.time < time) forget_oldest(tx);
+Status Dedupe::move_to(Transaction& tx, TimePoint time) {
+  while (!rows_.empty() && rows_.front().time + window_.time < time) TRY(forget_oldest(tx));
+  return {};
 }
 
-void Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
-  if (batch_.empty()) return;
+Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
+  if (batch_.empty()) return {};
+  const Row row{time, sequence};
+  std::vector<Fingerprint> events;
   // What is read again after a broker lost its tail may end with the same event.
-  const bool again =
-      !rows_.empty() && rows_.back().time == time && rows_.back().sequence == sequence;
-  if (!again) rows_.push_back({time, sequence, {}});
-  std::vector<Fingerprint>& events = rows_.back().events;
+  if (!rows_.empty() && rows_.back() == row) {
+    events = TRY(read_dedupe(tx, time, sequence));
+  } else {
+    rows_.push_back(row);
+  }
   events.insert(events.end(), batch_.begin(), batch_.end());
   write_dedupe(tx, time, sequence, events);
   batch_.clear();
-  while (set_.size() > window_.events) forget_oldest(tx);
+  while (set_.size() > window_.events) TRY(forget_oldest(tx));
+  return {};
 }
 
-void Dedupe::forget_oldest(Transaction& tx) {
-  for (const Fingerprint& event : rows_.front().events) set_.erase(event);
-  erase_dedupe(tx, rows_.front().time, rows_.front().sequence);
+Status Dedupe::forget_oldest(Transaction& tx) {
+  const auto [time, sequence] = rows_.front();
+  for (const Fingerprint& event : TRY(read_dedupe(tx, time, sequence))) set_.erase(event);
+  erase_dedupe(tx, time, sequence);
   rows_.pop_front();
+  return {};
 }
 
 }  // namespace millrace

@@ -33,7 +33,7 @@ class Dedupe {
   Status load(const View& view);
 
   /// Forgets what has left the window by this time of the broker.
-  void move_to(Transaction& tx, TimePoint time);
+  Status move_to(Transaction& tx, TimePoint time);
 
   bool seen(const Fingerprint& event) const { return set_.contains(event); }
 
@@ -42,7 +42,7 @@ class Dedupe {
 
   /// Writes the batch's row, and erases the oldest ones where there are too many. `time` and
   /// `sequence` are of the batch's last event.
-  void end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
+  Status end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
  private:
   /// A fingerprint is a good hash already.
@@ -50,12 +50,14 @@ class Dedupe {
     using is_avalanching = void;
     size_t operator()(const Fingerprint& event) const;
   };
+  /// The key of a row.
   struct Row {
     TimePoint time;
     uint64_t sequence = 0;
-    std::vector<Fingerprint> events;
+
+    bool operator==(const Row&) const = default;
   };
-  void forget_oldest(Transaction& tx);
+  Status forget_oldest(Transaction& tx);
 
   DedupeWindow window_;
   boost::unordered_flat_set<Fingerprint, Hash> set_;

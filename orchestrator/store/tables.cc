@@ -658,6 +658,14 @@ std::string dedupe_key(TimePoint time, uint64_t sequence) {
   return key_of(static_cast<uint64_t>(to_millis(time))) + key_of(sequence);
 }
 
+Result<std::vector<Fingerprint>> decode_dedupe(std::string_view value) {
+  Reader reader(value);
+  std::vector<Fingerprint> events(value.size() / sizeof(Fingerprint));
+  for (Fingerprint& event : events) event = reader.id();
+  if (!reader.done()) return fail("store.corrupt", "a dedupe row is damaged");
+  return events;
+}
+
 }  // namespace
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
@@ -665,6 +673,13 @@ void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
   Writer value;
   for (const Fingerprint& event : events) value.id(event);
   tx.put(Table::kDedupe, dedupe_key(time, sequence), value.take());
+}
+
+Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence) {
+  // Not through rows::read: any byte may be the first one, that of a seal too.
+  const auto bytes = view.get(Table::kDedupe, dedupe_key(time, sequence));
+  TRY(view.status());
+  return bytes ? decode_dedupe(*bytes) : std::vector<Fingerprint>();
 }
 
 void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence) {
@@ -679,13 +694,8 @@ Status each_dedupe(const View& view,
                 Reader place(key);
                 const TimePoint time = from_millis(static_cast<int64_t>(place.u64()));
                 const uint64_t sequence = place.u64();
-                Reader reader(value);
-                std::vector<Fingerprint> events(value.size() / sizeof(Fingerprint));
-                for (Fingerprint& event : events) event = reader.id();
-                if (!place.done() || !reader.done()) {
-                  return fail("store.corrupt", "a dedupe row is damaged");
-                }
-                see(time, sequence, events);
+                if (!place.done()) return fail("store.corrupt", "a dedupe row is damaged");
+                see(time, sequence, TRY(decode_dedupe(value)));
                 return true;
               });
 }

@@ -208,6 +208,8 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
                   const std::vector<Fingerprint>& events);
+/// Empty: there is no such row.
+Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence);
 void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
 Status each_dedupe(const View& view,
                    const std::function<void(TimePoint time, uint64_t sequence,
