@@ -101,7 +101,7 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
   for (const std::string& server : settings.servers) servers.push_back(server.c_str());
   set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
   set(natsOptions_SetName, settings.name.c_str());
-  set(natsOptions_SetSendAsap, true);
+  set(natsOptions_SetSendAsap, settings.send_at_once);
   set(natsOptions_SetIOBufSize, kIoBufferBytes);
   set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
   set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});

@@ -31,6 +31,9 @@ struct ConnectionSettings {
   std::string tls_ca_file;
   std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
   std::string tls_key_file;
+  /// Whether each message is written to the socket by itself. Else many go in one write, and who
+  /// sends them flushes: a system call here and a read there saved for each.
+  bool send_at_once = true;
 };
 
 /// URLs without the names and passwords that they may hold, to be shown.

@@ -1,5 +1,6 @@
 #include "broker/publisher.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -27,6 +28,9 @@ namespace {
 constexpr int64_t kMessageExceedsMaximum = 10054;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// How long the server may take to read what was sent, before that is left to the deadlines.
+constexpr Duration kMostFlush{1000};
 
 /// How many messages are freed together: nats.c wakes a thread of its own when one is freed, which
 /// costs as much as handling it.
@@ -181,6 +185,7 @@ class JetStreamPublisher::Sender {
 
   void run();
   void send(const Queued& queued);
+  void flush();
   void listen();
   void on_answer(natsMsg* message);
   void answer(uint64_t number, Result<PublishAck> result);
@@ -223,6 +228,7 @@ void JetStreamPublisher::Sender::run() {
       batch.swap(queue_);
       lock.unlock();
       for (const Queued& queued : batch) send(queued);
+      flush();
       batch.clear();
       sent_.clear();
       lock.lock();
@@ -265,6 +271,14 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
   }
   crash_point(CrashPoint::kSent);
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
+}
+
+/// Brings what was sent to the server, and waits until it has read it: what comes meanwhile is the
+/// next batch. Whether it could is seen by the acknowledgements.
+void JetStreamPublisher::Sender::flush() {
+  if (listening_ == nullptr || listening_->status() != NATS_OK) return;
+  natsConnection_FlushTimeout(listening_->connection().get(),
+                              std::min(ack_timeout_, kMostFlush).count());
 }
 
 /// nats.c subscribes again at each reconnect; only a new connection needs another subscription.

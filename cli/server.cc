@@ -84,14 +84,16 @@ Result<std::unique_ptr<JqPool>> pool_for_checks() {
 class Server::Parts {
  public:
   Parts(ServerSettings settings, std::unique_ptr<Environment> environment,
-        std::unique_ptr<Connection> connection, std::unique_ptr<JqPool> pool)
+        std::unique_ptr<Connection> connection, std::unique_ptr<Connection> publishing,
+        std::unique_ptr<JqPool> pool)
       : settings_(std::move(settings)),
         environment_(std::move(environment)),
         connection_(std::move(connection)),
+        publishing_(std::move(publishing)),
         events_(std::make_unique<JetStreamEvents>(
             *connection_,
             EventStreamSettings{.on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
-        publisher_(std::make_unique<JetStreamPublisher>(*connection_, kAckTimeout,
+        publisher_(std::make_unique<JetStreamPublisher>(*publishing_, kAckTimeout,
                                                         [this] { events_->doubt_streams(); })),
         pool_(std::move(pool)),
         queries_(load_stored),
@@ -166,6 +168,7 @@ class Server::Parts {
   BrokerLosses losses_{clock_, metrics_};
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Connection> publishing_;
   std::unique_ptr<JetStreamEvents> events_;
   std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JqPool> pool_;
@@ -181,8 +184,13 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
                                                            .key_file = settings.secret_key_file}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
   auto connection = TRY(Connection::open(settings.nats));
-  auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),
-                                       std::move(connection), std::move(pool));
+  ConnectionSettings for_publishing = settings.nats;
+  for_publishing.name += " publishing";
+  for_publishing.send_at_once = false;
+  auto publishing = TRY(Connection::open(std::move(for_publishing)));
+  auto parts =
+      std::make_unique<Parts>(std::move(settings), std::move(environment), std::move(connection),
+                              std::move(publishing), std::move(pool));
   TRY(parts->start());
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
