@@ -1,7 +1,6 @@
 #include "orchestrator/runtime/draft.h"
 
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/runtime/outbox.h"
 
 namespace millrace {
 
@@ -24,9 +23,10 @@ Status Draft::dead_letter(const DeadLetter& letter, bool sealed) {
   return send({std::nullopt, dead_letter_message(letter, cursor.stream_created), sealed});
 }
 
-Status Draft::send(const OutboxRecord& record) {
-  write_outbox(tx, TRY(next(Counter::kOutbox)), record);
-  outcome.outbox_bytes += size_of(record);
+Status Draft::send(OutboxRecord record) {
+  const uint64_t number = TRY(next(Counter::kOutbox));
+  write_outbox(tx, number, record);
+  outcome.messages.push_back({number, std::move(record)});
   return {};
 }
 

@@ -20,6 +20,7 @@
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
 #include "orchestrator/runtime/living.h"
+#include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/in_hand.h"
@@ -52,7 +53,7 @@ struct BatchOutcome {
   std::vector<ContinueInput> unfinished;  ///< to be given to the next batch
   std::vector<CommandInput> rest;         ///< of commands that were too much for one batch; as well
   std::vector<std::pair<NamespaceNumber, InstanceId>> ended;
-  uint64_t outbox_bytes = 0;  ///< of the messages in it
+  std::vector<NumberedMessage> messages;  ///< that it has put into the outbox
   BatchCounts counts;
 };
 
@@ -91,7 +92,7 @@ struct Draft : BatchParts {
   Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,
                  bool sealed);
   Status dead_letter(const DeadLetter& letter, bool sealed = false);
-  Status send(const OutboxRecord& record);
+  Status send(OutboxRecord record);
 };
 
 }  // namespace millrace

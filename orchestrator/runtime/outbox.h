@@ -26,6 +26,12 @@ namespace millrace {
 /// How much of the outbox a message takes, roughly.
 uint64_t size_of(const OutboxRecord& record);
 
+/// A row of the outbox.
+struct NumberedMessage {
+  uint64_t number = 0;
+  OutboxRecord record;
+};
+
 class Outbox {
  public:
   /// How many messages are taken from the store at a time: under way, or waiting for one that is.
@@ -65,11 +71,9 @@ class Outbox {
   /// The batch in hand is lost.
   Status forget_batch(const View& view);
 
-  /// A batch with messages of so many bytes is on disk.
-  void committed(uint64_t bytes) {
-    has_more_ = true;
-    bytes_ += bytes;
-  }
+  /// A batch with these messages is on disk. If `sends`, they are sent at once as long as nothing
+  /// waits before them; else they are read again when their turn comes.
+  void committed(std::vector<NumberedMessage> messages, bool sends);
 
   /// Sends what is committed and due, as far as the window reaches.
   Status pump(const View& view, Duration elapsed);

@@ -478,7 +478,7 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .refuses = pressure_.is_on()});
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
-  if (outcome.outbox_bytes > 0) outbox_.committed(outcome.outbox_bytes);
+  outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
     const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
     if (!pumped) spdlog::error("reading the outbox: {}", pumped.error().message);
