@@ -56,7 +56,16 @@ decltype(TimerInput::owner) owner_of(const TimerKey& key) {
 
 }  // namespace
 
-void Waiting::clear() { *this = {}; }
+void Waiting::clear() {
+  index_ = std::make_unique<ListenerIndex>();
+  wheel_ = Wheel();
+  slots_.clear();
+  waiters_.clear();
+  free_.clear();
+  more_.clear();
+  starts_.clear();
+  numbered_.clear();
+}
 
 void Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
                         const std::vector<StartEvent>& events) {
@@ -72,55 +81,69 @@ void Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
 }
 
 uint32_t Waiting::slot_of(const Instance& head) {
-  const auto [found, added] = slots_.try_emplace(head.id, 0);
-  if (!added) return found->second;
+  if (const auto found = slots_.find(head.id); found != slots_.end()) return *found;
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(waiters_.size()));
     waiters_.emplace_back();
   }
-  found->second = free_.back();
+  const uint32_t slot = free_.back();
   free_.pop_back();
-  waiters_[found->second].id = head.id;
-  waiters_[found->second].space = head.space;
-  return found->second;
+  waiters_[slot].id = head.id;
+  waiters_[slot].space = head.space;
+  slots_.insert(slot);
+  return slot;
 }
 
+/// Ends all that it listens and waits for.
 void Waiting::release(uint32_t slot) {
   Waiter& waiter = waiters_[slot];
-  for (const auto handle : waiter.listeners) index_->remove(handle);
-  for (const auto handle : waiter.timers) wheel_.cancel(handle);
-  waiter.listeners.clear();
-  waiter.timers.clear();
+  if (waiter.listener != kNoListener) index_->remove(waiter.listener);
+  wheel_.cancel(waiter.timer);
+  waiter.listener = kNoListener;
+  waiter.timer = {};
+  const auto more = more_.find(slot);
+  if (more == more_.end()) return;
+  for (const auto handle : more->second.listeners) index_->remove(handle);
+  for (const auto handle : more->second.timers) wheel_.cancel(handle);
+  more_.erase(more);
 }
 
 void Waiting::update(std::string_view space_name, const Instance& head) {
   if (head.listeners.empty() && head.timers.empty()) {
     const auto found = slots_.find(head.id);
     if (found == slots_.end()) return;
-    release(found->second);
-    waiters_[found->second] = {};
-    free_.push_back(found->second);
+    const uint32_t slot = *found;
+    release(slot);
     slots_.erase(found);
+    waiters_[slot] = {};
+    free_.push_back(slot);
     return;
   }
   const uint32_t slot = slot_of(head);
   release(slot);
   Waiter& waiter = waiters_[slot];
-  waiter.listeners.reserve(head.listeners.size());
   for (const Listener& listener : head.listeners) {
-    auto handle =
+    const auto handle =
         index_->add(space_name, listener.filter, kInstanceBit | target(slot, listener.entry));
     CHECK(handle.has_value(), "a listener's pattern was checked before it was written: {}",
           handle.error().message);
-    waiter.listeners.push_back(*handle);
+    if (waiter.listener == kNoListener) {
+      waiter.listener = *handle;
+    } else {
+      more_[slot].listeners.push_back(*handle);
+    }
   }
-  waiter.timers.reserve(head.timers.size());
   for (const Timer& timer : head.timers) {
-    waiter.timers.push_back(
+    const auto handle =
         wheel_.arm(timer.deadline,
                    {.kind = static_cast<uint8_t>(kInstanceTimer + static_cast<uint8_t>(timer.kind)),
                     .space = static_cast<uint32_t>(head.space),
-                    .id = head.id.bytes}));
+                    .id = head.id.bytes});
+    if (waiter.timer == Wheel::Handle{}) {
+      waiter.timer = handle;
+    } else {
+      more_[slot].timers.push_back(handle);
+    }
   }
 }
 

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/attributes.h"
 #include "base/time.h"
@@ -42,6 +43,10 @@ struct Targets {
 
 class Waiting {
  public:
+  Waiting() = default;
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
   /// Forgets everything.
   void clear();
 
@@ -73,12 +78,35 @@ class Waiting {
   uint64_t patterns_over_limit() const { return index_->over_limit(); }
 
  private:
-  /// What is kept of an instance that waits. Most have one listener and one timer.
+  static constexpr ListenerIndex::Handle kNoListener{UINT32_MAX};
+
+  /// What is kept of an instance that waits. Most have one listener and one timer; what others have
+  /// besides stands in more_.
   struct Waiter {
     InstanceId id;
     NamespaceNumber space{};
-    boost::container::small_vector<ListenerIndex::Handle, 1> listeners;
-    boost::container::small_vector<Wheel::Handle, 1> timers;
+    ListenerIndex::Handle listener = kNoListener;
+    Wheel::Handle timer;
+  };
+  static_assert(sizeof(Waiter) == 32);
+  struct More {
+    std::vector<ListenerIndex::Handle> listeners;
+    std::vector<Wheel::Handle> timers;
+  };
+
+  /// Waiters by the id of their instance, as numbers of four bytes.
+  struct IdOfSlot {
+    using is_transparent = void;
+    const std::deque<Waiter>* waiters;
+
+    const InstanceId& id(uint32_t slot) const { return (*waiters)[slot].id; }
+    const InstanceId& id(const InstanceId& one) const { return one; }
+  };
+  struct HashSlot : IdOfSlot {
+    size_t operator()(const auto& one) const { return std::hash<InstanceId>{}(id(one)); }
+  };
+  struct SameSlot : IdOfSlot {
+    bool operator()(const auto& a, const auto& b) const { return id(a) == id(b); }
   };
 
   uint32_t slot_of(const Instance& head);
@@ -88,9 +116,11 @@ class Waiting {
 
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
-  std::vector<Waiter> waiters_;
+  std::deque<Waiter> waiters_;  // a vector that grows would hold them twice
   std::vector<uint32_t> free_;
-  boost::unordered_flat_map<InstanceId, uint32_t, std::hash<InstanceId>> slots_;
+  boost::unordered_flat_map<uint32_t, More> more_;  // by slot
+  boost::unordered_flat_set<uint32_t, HashSlot, SameSlot> slots_{0, HashSlot{{&waiters_}},
+                                                                 SameSlot{{&waiters_}}};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
   boost::unordered_flat_map<uint64_t, Wheel::Handle> numbered_;  // by number and kind
   std::vector<uint64_t> matched_;                                // kept for its capacity
