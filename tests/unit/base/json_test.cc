@@ -1,0 +1,166 @@
+// Two readers and a writer of our own stand in for nlohmann's: what they read and write is the
+// same.
+#include "base/json.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+/// The same as nlohmann reads: value, kinds of numbers, and whether it is JSON at all.
+void expect_as_nlohmann(const std::string& text) {
+  const Json expected = Json::parse(text, nullptr, false);
+  const Result<Json> read = parse_own_json(text);
+  ASSERT_EQ(read.has_value(), !expected.is_discarded()) << text;
+  if (!read) return;
+  EXPECT_EQ(*read, expected) << text;
+  EXPECT_EQ(read->type(), expected.type()) << text;
+  EXPECT_EQ(read->dump(), expected.dump()) << text;
+}
+
+TEST(JsonTest, TextsAreReadAsNlohmannReadsThem) {
+  for (const char* text : {"0",
+                           "-0",
+                           "-0.0",
+                           "1",
+                           "-1",
+                           "1.0",
+                           "1e2",
+                           "1E+2",
+                           "1e-400",
+                           "1e400",
+                           "0.1",
+                           "2.2250738585072011e-308",
+                           "9007199254740993",
+                           "9223372036854775807",
+                           "9223372036854775808",
+                           "18446744073709551615",
+                           "18446744073709551616",
+                           "-9223372036854775808",
+                           "-9223372036854775809",
+                           "123456789012345678901234567890",
+                           "01",
+                           "+1",
+                           ".5",
+                           "1.",
+                           "- 1",
+                           "true",
+                           "false",
+                           "null",
+                           "nul",
+                           "True",
+                           "\"\"",
+                           "\"a\\u0041\"",
+                           "\"\\ud83d\\ude00\"",
+                           "\"\\ud800\"",
+                           "\"\\udc00\"",
+                           "\"\\ud800\\ud800\"",
+                           "\"\\u00\"",
+                           "\"\\x\"",
+                           "\"\t\"",
+                           "\"\x7f\"",
+                           "\"é€😀\"",
+                           "\"\xff\"",
+                           "\"\xc0\x80\"",
+                           "\"\xed\xa0\x80\"",
+                           "\"a",
+                           "[]",
+                           "{}",
+                           "[1,2]",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           R"({"b":1,"a":2})",
+                           R"({"a":1,"a":2})",
+                           R"({"a":1,})",
+                           R"({"a"})",
+                           R"({a:1})",
+                           " \n\t[ 1 , {\"a\" : null} ]\r ",
+                           "",
+                           " ",
+                           "1 2",
+                           "[1]x",
+                           R"({"":{"":[]}})",
+                           "/**/1",
+                           "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""}) {
+    expect_as_nlohmann(text);
+  }
+  expect_as_nlohmann(std::string(2000, '[') + std::string(2000, ']'));
+  expect_as_nlohmann("\"" + std::string(size_t{2} << 20, 'x') + "\"");
+}
+
+class Maker {
+ public:
+  explicit Maker(uint64_t seed) : random_(seed) {}
+
+  Json value(int depth = 0) {
+    switch (random_() % (depth < 4 ? 8 : 6)) {
+      case 0:
+        return nullptr;
+      case 1:
+        return random_() % 2 == 0;
+      case 2:
+        return static_cast<int64_t>(random_()) >> (random_() % 64);
+      case 3:
+        return random_() >> (random_() % 64);
+      case 4:
+        return static_cast<double>(static_cast<int64_t>(random_())) / 1024.0;
+      case 5:
+        return text();
+      case 6: {
+        Json array = Json::array();
+        for (uint64_t i = random_() % 4; i > 0; --i) array.push_back(value(depth + 1));
+        return array;
+      }
+      default: {
+        Json object = Json::object();
+        for (uint64_t i = random_() % 4; i > 0; --i) object[text()] = value(depth + 1);
+        return object;
+      }
+    }
+  }
+
+  /// Characters of one to four bytes, those that are escaped among them.
+  std::string text() {
+    static const std::string kPieces[] = {"a",    "\"", "\\",   "/", "\n", "\t", "\x01",
+                                          "\x1f", " ",  "\x7f", "é", "€",  "😀",  "longer text"};
+    std::string made;
+    for (uint64_t i = random_() % 12; i > 0; --i) made += kPieces[random_() % std::size(kPieces)];
+    return made;
+  }
+
+  std::string broken(std::string text) {
+    if (text.empty()) return text;
+    text[random_() % text.size()] = static_cast<char>(random_());
+    return text;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+TEST(JsonTest, RandomValuesAreWrittenAndReadAsNlohmannDoes) {
+  Maker make(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const Json value = make.value();
+    const std::string text = dump_json(value);
+    ASSERT_EQ(text, value.dump());
+    expect_as_nlohmann(text);
+    expect_as_nlohmann(make.broken(text));
+    ASSERT_EQ(is_json(text), Json::accept(text));
+  }
+}
+
+TEST(JsonTest, MinusZeroWithoutAFractionIsZero) {
+  EXPECT_EQ(parse_own_json("-0")->dump(), Json::parse("-0").dump());
+}
+
+TEST(JsonTest, AnObjectOfStringsIsWrittenWithItsKeysInOrder) {
+  EXPECT_EQ(object_text({}), "{}");
+  EXPECT_EQ(object_text({{"b", "1\n"}, {"a", "\""}}), R"({"a":"\"","b":"1\n"})");
+}
+
+}  // namespace
+}  // namespace millrace
