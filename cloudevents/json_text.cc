@@ -164,7 +164,10 @@ std::optional<std::string> read_string(std::string_view json) {
 }
 
 std::string quote_string(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!is_utf8(text)) return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string quoted;
+  append_json_string(text, quoted);
+  return quoted;
 }
 
 bool is_json_text(std::string_view text) {

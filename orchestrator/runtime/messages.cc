@@ -21,8 +21,12 @@ constexpr size_t kMaxDetail = 1024;
 constexpr size_t kMaxKeptHeaders = 8 * 1024;
 
 std::string hex(const Fingerprint& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  for (const uint8_t byte : bytes) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 0x0f]);
+  }
   return text;
 }
 
