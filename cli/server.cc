@@ -141,10 +141,11 @@ class Server::Parts {
 
   Status start() {
     InHand::note_crashes();
+    // First, so that /readyz says how far it is; what is asked for waits.
+    gateway_ = TRY(HttpServer::start({.listen = settings_.listen}, service_));
     TRY(processor_.load());
     processor_.start();
     events_->start(processor_.cursor(), processor_);
-    gateway_ = TRY(HttpServer::start({.listen = settings_.listen}, service_));
     return {};
   }
 

@@ -80,6 +80,7 @@ Status LocalService::check_namespace(std::string_view space) {
 }
 
 Status LocalService::ready() {
+  TRY(parts_.processor.started());
   TRY(parts_.reads_events());
   return parts_.processor.ready();
 }

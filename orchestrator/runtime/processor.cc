@@ -19,6 +19,9 @@ constexpr Duration kStoreRetryDelay{500};
 /// After an unclean end: turns with one input each, beside those for what was in hand.
 constexpr uint64_t kCarefulTurns = 16;
 
+/// A start tells how far it is each time it has read so many instances: every second, about.
+constexpr uint64_t kToldEach = 1'000'000;
+
 /// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
@@ -69,7 +72,9 @@ Status Processor::load() {
   TRY(outbox_.load(tx_));
   TRY(in_hand_.open(parts_.environment.folder()));
   TRY(load_caches());
-  return learn_from_death();
+  TRY(learn_from_death());
+  loaded_ = true;
+  return {};
 }
 
 /// Where the last process died with a batch in hand, the inputs that were in it are applied one by
@@ -117,7 +122,9 @@ Status Processor::load_caches() {
     waiting_.arm_schedule(number, workflow->start.cron->next(row->from));
   }
   std::vector<Instance> on_their_way;
+  read_ = 0;
   TRY(each_living(tx_, [&](const Instance& head) {
+    if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
     waiting_.update(catalog_.name_of(head.space), head);
     if (is_on_its_way(head)) on_their_way.push_back(head);
     living_.began(head.revision.workflow);
@@ -157,6 +164,11 @@ void Processor::stop() {
 
 void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
   intake_.wait_for_end({std::move(space), id, parts_.clock.elapsed() + at_most, std::move(done)});
+}
+
+Status Processor::started() const {
+  if (loaded_) return {};
+  return fail("starting", fmt::format("{} living instances are read so far", read_.load()));
 }
 
 Status Processor::ready() const {

@@ -89,6 +89,8 @@ class Processor final : public DeliverySink {
   /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
   bool wait_until_quiet(Duration at_most) { return intake_.wait_until_quiet(at_most); }
 
+  /// Whether load() is done; error `starting` says how far it is.
+  Status started() const;
   /// Whether the event stream is being read, and nothing keeps new work waiting.
   Status ready() const;
   /// Why new work has to wait, if it has: `busy`, `store.full`.
@@ -144,6 +146,8 @@ class Processor final : public DeliverySink {
   EndWaiters end_waiters_;
 
   Intake intake_;  // any thread's
+  std::atomic<bool> loaded_ = false;
+  std::atomic<uint64_t> read_ = 0;  ///< living instances, by load()
   std::atomic<bool> connected_ = false;
   std::thread thread_;
 };
