@@ -1,7 +1,7 @@
 #include "matchers/listener_index.h"
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -12,10 +12,77 @@
 namespace millrace {
 namespace {
 
+using Kind = PackedPredicate::Kind;
+
 void join(std::string_view first, std::string_view second, std::string& key) {
   key.assign(first);
   key.push_back('\0');
   key.append(second);
+}
+
+/// What keeps apart equal bytes in different places.
+uint64_t seed_of(uint32_t bucket, uint32_t attribute) {
+  return (static_cast<uint64_t>(bucket) << 32 | attribute) * 0x9e3779b97f4a7c15;
+}
+
+uint32_t hash_of_value(uint32_t bucket, uint32_t attribute, std::string_view value) {
+  return HashIndex::hash_of(value, seed_of(bucket, attribute));
+}
+
+uint32_t hash_of_gram(uint32_t bucket, uint32_t attribute, std::string_view gram) {
+  return HashIndex::hash_of(gram, ~seed_of(bucket, attribute));
+}
+
+uint32_t hash_of_pattern(uint32_t bucket, uint32_t pattern) {
+  return HashIndex::hash_of({}, seed_of(bucket, pattern) + 1);
+}
+
+/// How long the gram of a text is.
+size_t gram_size(const PackedPredicate& text) {
+  return std::min(ListenerIndex::kGram, text.value.size());
+}
+
+/// How a pattern that is plain text is packed, if it is that.
+std::optional<Kind> kind_of_text(const Pattern& pattern) {
+  switch (pattern.kind()) {
+    case Pattern::Kind::kEquals:
+      return Kind::kEquals;
+    case Pattern::Kind::kPrefix:
+      return Kind::kPrefix;
+    case Pattern::Kind::kSuffix:
+      return Kind::kSuffix;
+    case Pattern::Kind::kContains:
+      return Kind::kContains;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Of any predicate but a pattern.
+bool holds_of(const PackedPredicate& predicate, std::string_view value) {
+  switch (predicate.kind) {
+    case Kind::kEquals:
+      return value == predicate.value;
+    case Kind::kPrefix:
+      return value.starts_with(predicate.value);
+    case Kind::kSuffix:
+      return value.ends_with(predicate.value);
+    default:
+      return value.find(predicate.value) != std::string_view::npos;
+  }
+}
+
+/// Whether the predicate holds of the value because of what begins there.
+bool holds_at(const PackedPredicate& text, std::string_view value, size_t begin) {
+  if (!value.substr(begin).starts_with(text.value)) return false;
+  switch (text.kind) {
+    case Kind::kPrefix:
+      return begin == 0;
+    case Kind::kSuffix:
+      return begin + text.value.size() == value.size();
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -30,45 +97,48 @@ Result<Matcher::Handle> ListenerIndex::add(std::string_view ns, const EventFilte
 
   std::string bytes;
   for (const PackedPredicate& predicate : predicates) pack(predicate, bytes);
-  uint32_t slot = static_cast<uint32_t>(listeners_.size());
-  if (free_listeners_.empty()) {
-    listeners_.emplace_back();
-  } else {
-    slot = free_listeners_.back();
-    free_listeners_.pop_back();
-  }
-  const uint32_t group = group_for(bucket, predicates);
-  Listener& listener = listeners_[slot];
+  Listener listener;
   listener.target = target;
-  listener.group = group;
-  listener.next = groups_[group].first;
-  listener.previous = kNone;
   listener.predicates = PackedPredicates(bytes);
-  if (listener.next != kNone) listeners_[listener.next].previous = slot;
-  groups_[group].first = slot;
-  ++groups_[group].size;
+  const uint32_t slot = listeners_.add(std::move(listener));
+
+  Place place;
+  place.id = buckets_[bucket].plain;
+  place.group.bucket = bucket;
+  if (!predicates.empty()) place = find_place(bucket, predicates.front());
+  if (place.id == kNone) {
+    place.group.first = slot;
+    place.id = make_group(place.group);
+  } else {
+    Group& group = groups_[place.id];
+    listeners_[slot].next = group.first;
+    listeners_[group.first].previous = slot;
+    group.first = slot;
+  }
+  listeners_[slot].group = place.id;
+  ++groups_[place.id].size;
   return Handle{slot};
 }
 
 void ListenerIndex::remove(Handle handle) {
-  CHECK(handle.slot < listeners_.size() && listeners_[handle.slot].group != kNone, "no listener {}",
+  CHECK(handle.slot < listeners_.end() && listeners_[handle.slot].group != kNone, "no listener {}",
         handle.slot);
-  Listener& listener = listeners_[handle.slot];
-  const uint32_t group = listener.group;
-  const uint32_t bucket = groups_[group].bucket;
-  if (listener.next != kNone) listeners_[listener.next].previous = listener.previous;
-  if (listener.previous != kNone) {
-    listeners_[listener.previous].next = listener.next;
+  const Listener& listener = listeners_[handle.slot];
+  Group& group = groups_[listener.group];
+  const uint32_t bucket = group.bucket;
+  if (group.size == 1) {
+    drop_group(listener.group);
   } else {
-    groups_[group].first = listener.next;
+    --group.size;
+    if (group.first == handle.slot) group.first = listener.next;
+    if (listener.next != kNone) listeners_[listener.next].previous = listener.previous;
+    if (listener.previous != kNone) listeners_[listener.previous].next = listener.next;
   }
-  if (--groups_[group].size == 0) drop_group(group);
   for (std::string_view bytes = listener.predicates.bytes(); !bytes.empty();) {
     give_back(unpack(bytes));
   }
   buckets_.release(bucket);
-  listener = Listener{};
-  free_listeners_.push_back(handle.slot);
+  listeners_.remove(handle.slot);
 }
 
 void ListenerIndex::match(std::string_view ns, const Attributes& event,
@@ -77,49 +147,82 @@ void ListenerIndex::match(std::string_view ns, const Attributes& event,
   join(ns, event.type(), key_);
   const std::optional<uint32_t> found = buckets_.find(key_);
   if (!found) return;
-  ++event_number_;
-  const Bucket& bucket = buckets_[*found];
-  for (const auto& [attribute, groups] : bucket.equalities) {
-    const std::optional<std::string_view> value = value_of(attribute, event);
+  now_ = {.number = now_.number + 1, .event = &event, .targets = &targets};
+  Bucket& bucket = buckets_[*found];
+  for (Column& column : bucket.columns) {
+    const std::optional<std::string_view> value = value_of(column.attribute);
     if (!value) continue;
-    const uint32_t hash = hash_of(*found, attribute, *value);
-    match_group(find_equality(*found, attribute, *value, hash), event, targets);
+    match_texts(*found, column, *value);
+    match_patterns(column, *value);
+    if (column.equalities > 0) {
+      const Place place = find_equality(*found, {.attribute = column.attribute, .value = *value});
+      match_group(place.id);
+    }
   }
-  for (const auto& [pattern, group] : bucket.patterns) {
-    if (holds(pattern, event)) match_group(group, event, targets);
-  }
-  match_group(bucket.plain, event, targets);
+  match_group(bucket.plain);
   std::sort(targets.begin(), targets.end());
 }
 
-void ListenerIndex::match_group(uint32_t group, const Attributes& event,
-                                std::vector<uint64_t>& targets) {
-  if (group == kNone) return;
-  const bool has_key = groups_[group].key != Group::Key::kPlain;
-  for (uint32_t at = groups_[group].first; at != kNone; at = listeners_[at].next) {
-    std::string_view rest = listeners_[at].predicates.bytes();
-    if (has_key) unpack(rest);
-    if (holds(rest, event)) targets.push_back(listeners_[at].target);
+/// The groups of text that the value has.
+void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::string_view value) {
+  for (size_t size = 1; size <= kGram; ++size) {
+    if (column.grams[size] == 0) continue;
+    for (size_t at = 0; at + size <= value.size(); ++at) {
+      const uint32_t hash = hash_of_gram(bucket, column.attribute, value.substr(at, size));
+      by_gram_.find(hash, [&](uint32_t id) {
+        Group& group = groups_[id];
+        const bool is_new = group.event != now_.number;
+        if (is_new && group.bucket == bucket && group.attribute == column.attribute &&
+            group.gram_at <= at && holds_at(key_of(group), value, at - group.gram_at)) {
+          group.event = now_.number;
+          match_group(id);
+        }
+        return false;
+      });
+    }
   }
 }
 
-bool ListenerIndex::holds(std::string_view predicates, const Attributes& event) {
+/// The groups of patterns that match the value.
+void ListenerIndex::match_patterns(Column& column, std::string_view value) {
+  hits_.clear();
+  column.regexes.match(value, hits_);
+  for (const uint32_t group : column.others) {
+    if (holds(key_of(groups_[group]).pattern)) hits_.push_back(group);
+  }
+  for (const uint32_t group : hits_) match_group(group);
+}
+
+/// The members of a group whose key holds.
+void ListenerIndex::match_group(uint32_t group) {
+  if (group == kNone) return;
+  const bool has_key = groups_[group].key != Group::Key::kNone;
+  for (uint32_t at = groups_[group].first; at != kNone; at = listeners_[at].next) {
+    std::string_view rest = listeners_[at].predicates.bytes();
+    if (has_key) unpack(rest);
+    if (hold(rest)) now_.targets->push_back(listeners_[at].target);
+  }
+}
+
+bool ListenerIndex::hold(std::string_view predicates) {
   while (!predicates.empty()) {
     const PackedPredicate predicate = unpack(predicates);
-    const bool does = predicate.is_pattern
-                          ? holds(predicate.pattern, event)
-                          : value_of(predicate.attribute, event) == predicate.value;
-    if (!does) return false;
+    if (predicate.kind == Kind::kPattern) {
+      if (!holds(predicate.pattern)) return false;
+      continue;
+    }
+    const std::optional<std::string_view> value = value_of(predicate.attribute);
+    if (!value || !holds_of(predicate, *value)) return false;
   }
   return true;
 }
 
-bool ListenerIndex::holds(uint32_t pattern, const Attributes& event) {
+bool ListenerIndex::holds(uint32_t pattern) {
   SharedPattern& shared = patterns_[pattern];
-  if (shared.event == event_number_) return shared.holds;
-  shared.event = event_number_;
+  if (shared.event == now_.number) return shared.holds;
+  shared.event = now_.number;
   shared.holds = false;
-  if (const std::optional<std::string_view> value = value_of(shared.attribute, event)) {
+  if (const std::optional<std::string_view> value = value_of(shared.attribute)) {
     const Pattern::Answer answer = shared.pattern->match(*value);
     shared.holds = answer == Pattern::Answer::kYes;
     if (answer == Pattern::Answer::kOverLimit) ++over_limit_;
@@ -127,25 +230,20 @@ bool ListenerIndex::holds(uint32_t pattern, const Attributes& event) {
   return shared.holds;
 }
 
-std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute,
-                                                        const Attributes& event) {
-  Attribute& known = attributes_[attribute];
-  if (known.event != event_number_) {
-    known.event = event_number_;
-    known.value = event.find(attributes_.text(attribute));
+std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute) {
+  Value& known = attributes_[attribute];
+  if (known.event != now_.number) {
+    known.event = now_.number;
+    known.text = now_.event->find(attributes_.text(attribute));
   }
-  return known.value;
+  return known.text;
 }
 
-/// Interns what the predicates name; a pattern that is plain text from end to end is an equality.
-/// The values are views of the filter, or of the patterns in `kept`.
+/// Interns what the predicates name; a pattern that is plain text needs no pattern. The values are
+/// views of the filter, or of the patterns in `kept`.
 Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filter,
                                                          KeptPatterns& kept) {
   std::vector<PackedPredicate> taken;
-  const auto give_up = [&](std::string_view attribute, Error error) {
-    for (const PackedPredicate& predicate : taken) give_back(predicate);
-    return fail_in(fmt::format("attribute {}", attribute), std::move(error));
-  };
   for (const Predicate& predicate : filter.predicates) {
     if (predicate.kind == Predicate::Kind::kEquals) {
       taken.push_back(
@@ -154,148 +252,190 @@ Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filt
     }
     join(predicate.attribute, predicate.text, key_);
     if (patterns_.find(key_)) {
-      taken.push_back({.is_pattern = true, .pattern = patterns_.acquire(key_)});
+      taken.push_back({.kind = Kind::kPattern, .pattern = patterns_.acquire(key_)});
       continue;
     }
     Result<std::shared_ptr<const Pattern>> pattern = Pattern::compile(predicate.text);
-    if (!pattern) return give_up(predicate.attribute, pattern.error());
+    if (!pattern) {
+      for (const PackedPredicate& before : taken) give_back(before);
+      return fail_in(fmt::format("attribute {}", predicate.attribute), pattern.error());
+    }
     const uint32_t attribute = attributes_.acquire(predicate.attribute);
-    if ((*pattern)->kind() == Pattern::Kind::kEquals) {
+    if (const std::optional<Kind> kind = kind_of_text(**pattern)) {
       kept.push_back(*pattern);
-      taken.push_back({.attribute = attribute, .value = (*pattern)->literal()});
+      taken.push_back({.kind = *kind, .attribute = attribute, .value = (*pattern)->literal()});
       continue;
     }
     const uint32_t id = patterns_.acquire(key_);
     patterns_[id].pattern = *std::move(pattern);
     patterns_[id].attribute = attribute;
-    taken.push_back({.is_pattern = true, .pattern = id});
+    taken.push_back({.kind = Kind::kPattern, .pattern = id});
   }
   return taken;
 }
 
 void ListenerIndex::give_back(const PackedPredicate& predicate) {
-  if (!predicate.is_pattern) {
-    attributes_.release(predicate.attribute);
-    return;
+  const uint32_t attribute = attribute_of(predicate);
+  if (predicate.kind != Kind::kPattern || patterns_.release(predicate.pattern)) {
+    attributes_.release(attribute);
   }
-  const uint32_t attribute = patterns_[predicate.pattern].attribute;
-  if (patterns_.release(predicate.pattern)) attributes_.release(attribute);
+}
+
+uint32_t ListenerIndex::attribute_of(const PackedPredicate& predicate) const {
+  return predicate.kind == Kind::kPattern ? patterns_[predicate.pattern].attribute
+                                          : predicate.attribute;
 }
 
 /// The equality with the smallest group so far; among new ones the longest value, which is likelier
-/// to be an id. Without one, the pattern that most listeners share, since it runs anyway; one that
-/// matches everything is the last choice.
+/// to be an id. Without one the longest text; without that the pattern that most listeners share,
+/// since it runs anyway, and one that matches everything last.
 void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const {
+  if (predicates.size() < 2) return;
   const auto rank = [&](const PackedPredicate& predicate) {
-    if (!predicate.is_pattern) {
-      const uint32_t group = find_equality(bucket, predicate.attribute, predicate.value,
-                                           hash_of(bucket, predicate.attribute, predicate.value));
-      const uint32_t size = group == kNone ? 0 : groups_[group].size;
-      return std::tuple(0, int64_t{size}, -static_cast<int64_t>(predicate.value.size()));
+    const auto size = static_cast<int64_t>(predicate.value.size());
+    if (predicate.kind == Kind::kEquals) {
+      const uint32_t group = find_equality(bucket, predicate).id;
+      return std::tuple(0, group == kNone ? 0 : int64_t{groups_[group].size}, -size);
     }
+    if (predicate.kind != Kind::kPattern) return std::tuple(1, -size, int64_t{0});
     const bool is_any = patterns_[predicate.pattern].pattern->kind() == Pattern::Kind::kAny;
-    return std::tuple(is_any ? 2 : 1, -int64_t{patterns_.uses(predicate.pattern)}, int64_t{0});
+    return std::tuple(is_any ? 3 : 2, -int64_t{patterns_.uses(predicate.pattern)}, int64_t{0});
   };
   const auto best = std::min_element(
       predicates.begin(), predicates.end(),
       [&](const PackedPredicate& a, const PackedPredicate& b) { return rank(a) < rank(b); });
-  if (best != predicates.end()) std::iter_swap(predicates.begin(), best);
+  std::iter_swap(predicates.begin(), best);
 }
 
-uint32_t ListenerIndex::group_for(uint32_t bucket, const std::vector<PackedPredicate>& predicates) {
-  Bucket& groups = buckets_[bucket];
-  if (predicates.empty()) {
-    if (groups.plain == kNone) groups.plain = make_group({.bucket = bucket});
-    return groups.plain;
+ListenerIndex::Place ListenerIndex::find_place(uint32_t bucket, const PackedPredicate& key) const {
+  switch (key.kind) {
+    case Kind::kEquals:
+      return find_equality(bucket, key);
+    case Kind::kPattern:
+      return find_pattern(bucket, key);
+    default:
+      return find_text(bucket, key);
   }
-  const PackedPredicate& key = predicates.front();
-  if (key.is_pattern) {
-    const auto found = groups.patterns.find(key.pattern);
-    if (found != groups.patterns.end()) return found->second;
-    const uint32_t group =
-        make_group({.key = Group::Key::kPattern, .bucket = bucket, .id = key.pattern});
-    groups.patterns.emplace(key.pattern, group);
-    return group;
-  }
-  const uint32_t hash = hash_of(bucket, key.attribute, key.value);
-  const uint32_t known = find_equality(bucket, key.attribute, key.value, hash);
-  if (known != kNone) return known;
-  const uint32_t group = make_group(
-      {.key = Group::Key::kEquality, .bucket = bucket, .id = key.attribute, .hash = hash});
-  ++groups.equalities[key.attribute];
-  add_to_chain(group);
-  return group;
 }
 
-uint32_t ListenerIndex::make_group(Group group) {
-  if (free_groups_.empty()) {
-    groups_.push_back(group);
-    return static_cast<uint32_t>(groups_.size() - 1);
+ListenerIndex::Place ListenerIndex::find_equality(uint32_t bucket,
+                                                  const PackedPredicate& key) const {
+  Place place{.group = {.bucket = bucket,
+                        .attribute = key.attribute,
+                        .hash = hash_of_value(bucket, key.attribute, key.value),
+                        .key = Group::Key::kEquality}};
+  find_group(key, place);
+  return place;
+}
+
+/// Under its rarest gram, unless it stands under another already.
+ListenerIndex::Place ListenerIndex::find_text(uint32_t bucket, const PackedPredicate& key) const {
+  constexpr size_t kMostTried = 256;
+  const size_t size = gram_size(key);
+  const size_t last = std::min(key.value.size() - size, kMostTried);
+  Place place{.group = {.bucket = bucket, .attribute = key.attribute, .key = Group::Key::kText}};
+  size_t fewest = std::numeric_limits<size_t>::max();
+  for (size_t at = 0; at <= last && place.id == kNone; ++at) {
+    const uint32_t hash = hash_of_gram(bucket, key.attribute, key.value.substr(at, size));
+    size_t others = 0;
+    by_gram_.find(hash, [&](uint32_t id) {
+      ++others;
+      if (!is_group_of(id, bucket, key)) return false;
+      place.id = id;
+      return true;
+    });
+    if (others >= fewest) continue;
+    fewest = others;
+    place.group.gram_at = static_cast<uint16_t>(at);
+    place.group.hash = hash;
   }
-  const uint32_t id = free_groups_.back();
-  free_groups_.pop_back();
-  groups_[id] = group;
+  return place;
+}
+
+ListenerIndex::Place ListenerIndex::find_pattern(uint32_t bucket,
+                                                 const PackedPredicate& key) const {
+  Place place{.group = {.bucket = bucket,
+                        .attribute = attribute_of(key),
+                        .hash = hash_of_pattern(bucket, key.pattern),
+                        .key = Group::Key::kPattern}};
+  find_group(key, place);
+  return place;
+}
+
+/// Looks for the group of that key under the hash.
+void ListenerIndex::find_group(const PackedPredicate& key, Place& place) const {
+  by_key_.find(place.group.hash, [&](uint32_t id) {
+    if (!is_group_of(id, place.group.bucket, key)) return false;
+    place.id = id;
+    return true;
+  });
+}
+
+bool ListenerIndex::is_group_of(uint32_t group, uint32_t bucket, const PackedPredicate& key) const {
+  return groups_[group].bucket == bucket && key_of(groups_[group]) == key;
+}
+
+PackedPredicate ListenerIndex::key_of(const Group& group) const {
+  std::string_view bytes = listeners_[group.first].predicates.bytes();
+  return unpack(bytes);
+}
+
+std::vector<ListenerIndex::Column>::iterator ListenerIndex::find_column(Bucket& bucket,
+                                                                        uint32_t attribute) {
+  return std::find_if(bucket.columns.begin(), bucket.columns.end(),
+                      [&](const Column& column) { return column.attribute == attribute; });
+}
+
+/// Its first member is there.
+uint32_t ListenerIndex::make_group(const Group& group) {
+  const uint32_t id = groups_.add(group);
+  Bucket& bucket = buckets_[group.bucket];
+  if (group.key == Group::Key::kNone) {
+    bucket.plain = id;
+    return id;
+  }
+  index_of(group).add(group.hash, id);
+  auto column = find_column(bucket, group.attribute);
+  if (column == bucket.columns.end()) {
+    column = bucket.columns.insert(column, Column{.attribute = group.attribute});
+  }
+  ++column->groups;
+  const PackedPredicate key = key_of(group);
+  if (key.kind == Kind::kEquals) {
+    ++column->equalities;
+  } else if (key.kind != Kind::kPattern) {
+    ++column->grams[gram_size(key)];
+  } else if (const auto& pattern = patterns_[key.pattern].pattern;
+             pattern->kind() == Pattern::Kind::kLinear) {
+    column->regexes.add(id, pattern);
+  } else {
+    column->others.push_back(id);
+  }
   return id;
 }
 
-void ListenerIndex::drop_group(uint32_t group) {
-  const Group& gone = groups_[group];
-  Bucket& bucket = buckets_[gone.bucket];
-  switch (gone.key) {
-    case Group::Key::kPlain:
-      bucket.plain = kNone;
-      break;
-    case Group::Key::kPattern:
-      bucket.patterns.erase(gone.id);
-      break;
-    case Group::Key::kEquality: {
-      const auto count = bucket.equalities.find(gone.id);
-      if (--count->second == 0) bucket.equalities.erase(count);
-      remove_from_chain(group);
-      break;
+/// Its last member is still there.
+void ListenerIndex::drop_group(uint32_t id) {
+  const Group& group = groups_[id];
+  Bucket& bucket = buckets_[group.bucket];
+  if (group.key == Group::Key::kNone) {
+    bucket.plain = kNone;
+  } else {
+    index_of(group).remove(group.hash, id);
+    const auto column = find_column(bucket, group.attribute);
+    const PackedPredicate key = key_of(group);
+    if (key.kind == Kind::kEquals) {
+      --column->equalities;
+    } else if (key.kind != Kind::kPattern) {
+      --column->grams[gram_size(key)];
+    } else if (patterns_[key.pattern].pattern->kind() == Pattern::Kind::kLinear) {
+      column->regexes.remove(id);
+    } else {
+      std::erase(column->others, id);
     }
+    if (--column->groups == 0) bucket.columns.erase(column);
   }
-  free_groups_.push_back(group);
-}
-
-uint32_t ListenerIndex::hash_of(uint32_t bucket, uint32_t attribute, std::string_view value) {
-  uint64_t hash = std::hash<std::string_view>{}(value);
-  hash ^= (static_cast<uint64_t>(bucket) << 32 | attribute) * 0x9e3779b97f4a7c15;
-  hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
-  return static_cast<uint32_t>(hash >> 32);
-}
-
-uint32_t ListenerIndex::find_equality(uint32_t bucket, uint32_t attribute, std::string_view value,
-                                      uint32_t hash) const {
-  if (chains_.empty()) return kNone;
-  uint32_t at = chains_[hash & (chains_.size() - 1)];
-  for (; at != kNone; at = groups_[at].next_in_chain) {
-    const Group& group = groups_[at];
-    if (group.hash != hash || group.bucket != bucket || group.id != attribute) continue;
-    std::string_view bytes = listeners_[group.first].predicates.bytes();
-    if (unpack(bytes).value == value) break;
-  }
-  return at;
-}
-
-void ListenerIndex::add_to_chain(uint32_t group) {
-  if (++equality_groups_ > chains_.size()) {
-    chains_.assign(std::max<size_t>(16, chains_.size() * 2), kNone);
-    for (uint32_t id = 0; id < groups_.size(); ++id) {
-      if (groups_[id].size == 0 || groups_[id].key != Group::Key::kEquality) continue;
-      uint32_t& chain = chains_[groups_[id].hash & (chains_.size() - 1)];
-      groups_[id].next_in_chain = std::exchange(chain, id);
-    }
-  }
-  uint32_t& chain = chains_[groups_[group].hash & (chains_.size() - 1)];
-  groups_[group].next_in_chain = std::exchange(chain, group);
-}
-
-void ListenerIndex::remove_from_chain(uint32_t group) {
-  uint32_t* link = &chains_[groups_[group].hash & (chains_.size() - 1)];
-  while (*link != group) link = &groups_[*link].next_in_chain;
-  *link = groups_[group].next_in_chain;
-  --equality_groups_;
+  groups_.remove(id);
 }
 
 }  // namespace millrace

@@ -8,6 +8,8 @@
 namespace millrace {
 namespace {
 
+constexpr int kKindBits = 3;
+
 /// Seven bits a byte, the low ones first; the high bit says that more follow.
 void pack_number(uint64_t number, std::string& bytes) {
   for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(number | 0x80));
@@ -27,21 +29,21 @@ uint64_t unpack_number(std::string_view& bytes) {
 }  // namespace
 
 void pack(const PackedPredicate& predicate, std::string& bytes) {
-  if (predicate.is_pattern) {
-    pack_number(static_cast<uint64_t>(predicate.pattern) << 1 | 1, bytes);
-  } else {
-    pack_number(static_cast<uint64_t>(predicate.attribute) << 1, bytes);
-    pack_number(predicate.value.size(), bytes);
-    bytes.append(predicate.value);
-  }
+  const bool is_pattern = predicate.kind == PackedPredicate::Kind::kPattern;
+  const uint64_t id = is_pattern ? predicate.pattern : predicate.attribute;
+  pack_number(id << kKindBits | static_cast<uint64_t>(predicate.kind), bytes);
+  if (is_pattern) return;
+  pack_number(predicate.value.size(), bytes);
+  bytes.append(predicate.value);
 }
 
 PackedPredicate unpack(std::string_view& bytes) {
   const uint64_t head = unpack_number(bytes);
-  const auto id = static_cast<uint32_t>(head >> 1);
-  if ((head & 1) != 0) return PackedPredicate{.is_pattern = true, .pattern = id};
+  const auto kind = static_cast<PackedPredicate::Kind>(head & ((1 << kKindBits) - 1));
+  const auto id = static_cast<uint32_t>(head >> kKindBits);
+  if (kind == PackedPredicate::Kind::kPattern) return {.kind = kind, .pattern = id};
   const size_t size = unpack_number(bytes);
-  const PackedPredicate predicate{.attribute = id, .value = bytes.substr(0, size)};
+  const PackedPredicate predicate{.kind = kind, .attribute = id, .value = bytes.substr(0, size)};
   bytes.remove_prefix(size);
   return predicate;
 }
@@ -71,8 +73,7 @@ char* PackedPredicates::heap() const {
   return heap;
 }
 
-std::string_view PackedPredicates::bytes() const {
-  if (size_ != kOnHeap) return {storage_.data(), size_};
+std::string_view PackedPredicates::bytes_on_heap() const {
   uint32_t size = 0;
   std::memcpy(&size, heap(), sizeof(size));
   return {heap() + sizeof(size), size};

@@ -10,12 +10,17 @@
 
 namespace millrace {
 
-/// One predicate: `pattern` (which knows its attribute) must match, or `attribute` be `value`.
+/// One predicate: `attribute` is `value`, or has it at its beginning, at its end or anywhere; or
+/// `pattern`, which knows its attribute, matches.
 struct PackedPredicate {
-  bool is_pattern = false;
+  enum class Kind : uint8_t { kEquals, kPrefix, kSuffix, kContains, kPattern };
+
+  Kind kind = Kind::kEquals;
   uint32_t pattern = 0;
   uint32_t attribute = 0;
   std::string_view value;  ///< of the bytes that it was read from
+
+  bool operator==(const PackedPredicate&) const = default;
 };
 
 /// Appends the predicate to `bytes`.
@@ -36,13 +41,16 @@ class PackedPredicates {
   }
   ~PackedPredicates();
 
-  std::string_view bytes() const;
+  std::string_view bytes() const {
+    return size_ == kOnHeap ? bytes_on_heap() : std::string_view(storage_.data(), size_);
+  }
 
  private:
   void swap(PackedPredicates& other) noexcept {
     std::swap(size_, other.size_);
     std::swap(storage_, other.storage_);
   }
+  std::string_view bytes_on_heap() const;
   char* heap() const;
 
   static constexpr uint8_t kOnHeap = 0xff;  // storage_ is then a pointer to a size and the bytes

@@ -106,6 +106,7 @@ class Pattern::Linear {
   explicit Linear(const std::string& text) : re2_(text, options()) {}
 
   bool ok() const { return re2_.ok(); }
+  const std::string& text() const { return re2_.pattern(); }
   bool matches(std::string_view value) const {
     return re2_.Match({value.data(), value.size()}, 0, value.size(), RE2::UNANCHORED, nullptr, 0);
   }
@@ -196,6 +197,8 @@ Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view ecmascr
   pattern->backtracking_ = std::move(backtracking);
   return pattern;
 }
+
+const std::string& Pattern::re2() const { return linear_->text(); }
 
 Pattern::Answer Pattern::match(std::string_view value) const {
   const auto answer = [](bool yes) { return yes ? Answer::kYes : Answer::kNo; };

@@ -50,6 +50,9 @@ class Pattern {
   /// The text of kEquals, kPrefix, kSuffix and kContains; else empty.
   const std::string& literal() const { return literal_; }
 
+  /// What RE2 runs, of kLinear.
+  const std::string& re2() const;
+
  private:
   class Linear;
   class Backtracking;

@@ -5,26 +5,23 @@
 namespace millrace {
 namespace {
 
+using Kind = PackedPredicate::Kind;
+
 TEST(PackedPredicates, AreReadAsTheyWereWritten) {
   const std::string uuid(36, 'u');
   const std::string longer(300, 'v');
   std::string bytes;
   pack({.attribute = 0, .value = uuid}, bytes);
-  pack({.is_pattern = true, .pattern = 70000}, bytes);
+  pack({.kind = Kind::kPattern, .pattern = 70000}, bytes);
   pack({.attribute = 0xfffffffe, .value = longer}, bytes);
-  pack({.attribute = 5, .value = ""}, bytes);
+  pack({.kind = Kind::kSuffix, .attribute = 5, .value = ""}, bytes);
 
   const PackedPredicates packed(bytes);
   std::string_view rest = packed.bytes();
   EXPECT_EQ(unpack(rest).value, uuid);
-  const PackedPredicate pattern = unpack(rest);
-  EXPECT_TRUE(pattern.is_pattern);
-  EXPECT_EQ(pattern.pattern, 70000u);
-  const PackedPredicate equality = unpack(rest);
-  EXPECT_FALSE(equality.is_pattern);
-  EXPECT_EQ(equality.attribute, 0xfffffffe);
-  EXPECT_EQ(equality.value, longer);
-  EXPECT_EQ(unpack(rest).attribute, 5u);
+  EXPECT_EQ(unpack(rest), (PackedPredicate{.kind = Kind::kPattern, .pattern = 70000}));
+  EXPECT_EQ(unpack(rest), (PackedPredicate{.attribute = 0xfffffffe, .value = longer}));
+  EXPECT_EQ(unpack(rest), (PackedPredicate{.kind = Kind::kSuffix, .attribute = 5, .value = ""}));
   EXPECT_TRUE(rest.empty());
 }
 

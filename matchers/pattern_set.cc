@@ -1,0 +1,101 @@
+#include "matchers/pattern_set.h"
+
+#include <utility>
+
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kRunsToJoin = 100;
+
+/// What RE2 may use for all of them.
+constexpr int64_t kMemory = int64_t{8} << 20;
+
+RE2::Options options() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_never_capture(true);
+  options.set_max_mem(kMemory);
+  return options;
+}
+
+}  // namespace
+
+class PatternSet::Together {
+ public:
+  /// Whether RE2 took them.
+  bool compile(const Patterns& patterns) {
+    for (const auto& [id, pattern] : patterns) {
+      if (set_.Add(pattern->re2(), nullptr) < 0) return false;
+      ids_.push_back(id);
+    }
+    return set_.Compile();
+  }
+
+  /// False: RE2 gave up, and nothing was appended.
+  bool match(std::string_view value, const Patterns& there, std::vector<uint32_t>& ids) {
+    RE2::Set::ErrorInfo error{RE2::Set::kNoError};
+    if (!set_.Match({value.data(), value.size()}, &hits_, &error)) {
+      return error.kind == RE2::Set::kNoError;
+    }
+    for (const int hit : hits_) {
+      const uint32_t id = ids_[static_cast<size_t>(hit)];
+      if (there.contains(id)) ids.push_back(id);
+    }
+    return true;
+  }
+
+  size_t size() const { return ids_.size(); }
+
+ private:
+  RE2::Set set_{options(), RE2::UNANCHORED};
+  std::vector<uint32_t> ids_;  // by RE2's numbers
+  std::vector<int> hits_;      // kept for its capacity
+};
+
+PatternSet::PatternSet() = default;
+PatternSet::~PatternSet() = default;
+PatternSet::PatternSet(PatternSet&&) noexcept = default;
+PatternSet& PatternSet::operator=(PatternSet&&) noexcept = default;
+
+void PatternSet::add(uint32_t id, std::shared_ptr<const Pattern> pattern) {
+  CHECK(pattern->kind() == Pattern::Kind::kLinear);
+  alone_.emplace(id, std::move(pattern));
+}
+
+void PatternSet::remove(uint32_t id) {
+  if (alone_.erase(id) == 1) return;
+  CHECK(joined_.erase(id) == 1, "no pattern {}", id);
+  if (joined_.size() < together_->size() / 2) part();
+}
+
+void PatternSet::match(std::string_view value, std::vector<uint32_t>& ids) {
+  if (together_ != nullptr && !together_->match(value, joined_, ids)) {
+    too_many_ = true;
+    part();
+  }
+  for (const auto& [id, pattern] : alone_) {
+    if (pattern->matches(value)) ids.push_back(id);
+  }
+  runs_alone_ += alone_.size();
+  if (!too_many_ && runs_alone_ > kRunsToJoin * (alone_.size() + joined_.size())) join();
+}
+
+void PatternSet::join() {
+  runs_alone_ = 0;
+  joined_.merge(alone_);
+  together_ = std::make_unique<Together>();
+  too_many_ = !together_->compile(joined_);
+  if (too_many_) part();
+}
+
+void PatternSet::part() {
+  alone_.merge(joined_);
+  together_.reset();
+}
+
+}  // namespace millrace
