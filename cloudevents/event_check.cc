@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_set.h"
 #include "base/bytes.h"
 #include "base/time.h"
-#include "cloudevents/byte_set.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/media_type.h"
 #include "cloudevents/uri.h"

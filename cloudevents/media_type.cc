@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cloudevents/byte_set.h"
+#include "base/byte_set.h"
 #include "cloudevents/headers.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cloudevents/byte_set.h"
+#include "base/byte_set.h"
 
 namespace millrace {
 namespace {
