@@ -9,6 +9,7 @@
 #include <pcre2.h>
 #include <re2/re2.h>
 
+#include "base/byte_set.h"
 #include "base/check.h"
 #include "matchers/ecmascript.h"
 #include "matchers/regex_dialect.h"
@@ -21,6 +22,10 @@ constexpr int64_t kRe2Memory = 1 << 20;
 
 /// PCRE2's backtracking frames of one match, in KiB.
 constexpr uint32_t kHeapLimit = 16 * 1024;
+
+/// What means itself in a pattern, and what does so behind a backslash.
+constexpr ByteSet kPlain = kAsciiLettersAndDigits.with(" !\"#%&',-/:;<=>@_`~");
+constexpr ByteSet kMarks("^$\\.*+?()[]{}|/-");
 
 struct Shape {
   Pattern::Kind kind;
@@ -85,6 +90,38 @@ std::optional<Shape> plain_shape(const Regex& regex) {
                  : to_end   ? Pattern::Kind::kSuffix
                             : Pattern::Kind::kContains;
   }
+  return shape;
+}
+
+/// The same at first sight, without a tree, for the form that most patterns have once `jq(…)` was
+/// quoted into them: ASCII text with escaped marks, in brackets here and there, `^` and `$` around.
+std::optional<Shape> shape_at_sight(std::string_view pattern) {
+  if (pattern.size() > kMaxPatternSize) return std::nullopt;
+  const bool from_start = pattern.starts_with('^');
+  bool to_end = false;
+  bool in_brackets = false;
+  Shape shape{Pattern::Kind::kContains, {}};
+  for (size_t at = from_start ? 1 : 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    const bool is_last = at + 1 == pattern.size();
+    if (kPlain.has(c)) {
+      shape.literal += c;
+    } else if (c == '\\' && !is_last && kMarks.has(pattern[at + 1])) {
+      shape.literal += pattern[++at];
+    } else if (!in_brackets && pattern.substr(at).starts_with("(?:")) {
+      in_brackets = true;
+      at += 2;
+    } else if (in_brackets && c == ')') {
+      in_brackets = false;
+    } else if (!in_brackets && c == '$' && is_last) {
+      to_end = true;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (in_brackets || shape.literal.empty()) return std::nullopt;
+  if (from_start) shape.kind = to_end ? Pattern::Kind::kEquals : Pattern::Kind::kPrefix;
+  if (!from_start && to_end) shape.kind = Pattern::Kind::kSuffix;
   return shape;
 }
 
@@ -172,6 +209,9 @@ Pattern::Pattern(Kind kind, std::string literal) : kind_(kind), literal_(std::mo
 Pattern::~Pattern() = default;
 
 Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view ecmascript) {
+  if (std::optional<Shape> shape = shape_at_sight(ecmascript)) {
+    return std::shared_ptr<const Pattern>(new Pattern(shape->kind, std::move(shape->literal)));
+  }
   const Result<Regex> regex = parse_ecmascript(ecmascript);
   if (!regex) return fail_in(shown(ecmascript), regex.error());
   if (std::optional<Shape> shape = plain_shape(*regex)) {

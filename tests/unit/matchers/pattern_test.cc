@@ -1,6 +1,7 @@
 #include "matchers/pattern.h"
 
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -100,6 +101,34 @@ TEST(Patterns, ThatArePlainTextAreNoRegularExpression) {
     EXPECT_EQ(pattern->kind(), row.kind) << row.pattern;
     EXPECT_EQ(pattern->literal(), row.literal) << row.pattern;
   }
+}
+
+// "[]|" adds nothing that matches, and keeps the pattern from being read as text.
+TEST(Patterns, ReadAsTextMeanWhatTheyMeanAsExpressions) {
+  std::mt19937 random(1);
+  const auto made_of = [&](const std::vector<std::string>& pieces, size_t most) {
+    std::string text;
+    for (size_t size = random() % most; size > 0; --size) text += pieces[random() % pieces.size()];
+    return text;
+  };
+  size_t texts = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string text =
+        made_of({"^",  "^", "$", "$", "a", "b",  "a-b", "\\.", "\\-", "(?:", "(?:a",
+                 "b)", ")", "(", "+", "?", "\\", "{1}", "1",   " ",   "/"},
+                7);
+    const auto expected = Pattern::compile("[]|" + text);
+    const auto pattern = Pattern::compile(text);
+    ASSERT_EQ(pattern.has_value(), expected.has_value()) << text;
+    if (!pattern) continue;
+    texts += (*pattern)->literal().empty() ? 0 : 1;
+    for (int i = 0; i < 5; ++i) {
+      const std::string value =
+          i == 0 ? (*pattern)->literal() : made_of({"a", "b", "-", ".", "1", " ", "/"}, 6);
+      ASSERT_EQ((*pattern)->matches(value), (*expected)->matches(value)) << text << " on " << value;
+    }
+  }
+  EXPECT_GT(texts, 2'000u);
 }
 
 TEST(Patterns, MayRepeatMoreThanRe2Can) {
