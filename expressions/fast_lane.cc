@@ -1,12 +1,17 @@
 #include "expressions/fast_lane.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "expressions/fast_lane_node.h"
+#include "expressions/jq_text.h"
 
 namespace millrace {
 namespace {
@@ -18,51 +23,44 @@ using fast::Step;
 /// above what a result may have.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
-const Json& null_json() {
-  static const Json json;
+// Both Jsons have the same face, so what follows is written for either.
+
+template <class J>
+const std::string& text_of(const J& string) {
+  return *string.template get_ptr<const std::string*>();
+}
+
+template <class J>
+double number_of(const J& number) {
+  return number.template get<double>();
+}
+
+template <class J>
+const J& null_json() {
+  static const J json;
   return json;
 }
 
-/// A value in the making: one that lives elsewhere (in the input or the program), or its own.
-class Value {  // NOLINT(bugprone-exception-escape): Json's move only asserts
- public:
-  static Value borrowed(const Json& json) {
-    Value value;
-    value.borrowed_ = &json;
-    return value;
-  }
-  static Value owned(Json json) {
-    Value value;
-    value.owned_ = std::move(json);
-    return value;
-  }
-
-  const Json& get() const { return borrowed_ ? *borrowed_ : owned_; }
-  bool is_borrowed() const { return borrowed_ != nullptr; }
-  Json take() && {
-    if (borrowed_) return *borrowed_;
-    return std::move(owned_);
-  }
-
- private:
-  const Json* borrowed_ = nullptr;
-  Json owned_;
-};
-
-using Evaluated = tl::expected<Value, EvaluationError>;
+template <class J>
+const J& boolean(bool value) {
+  static const J jsons[] = {false, true};
+  return jsons[value ? 1 : 0];
+}
 
 /// jq's order of types, which is also what decides between values of different types.
 enum class Rank { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
-Rank rank(const Json& value) {
+template <class J>
+Rank rank(const J& value) {
   if (value.is_null()) return Rank::kNull;
-  if (value.is_boolean()) return value.get<bool>() ? Rank::kTrue : Rank::kFalse;
+  if (value.is_boolean()) return value.template get<bool>() ? Rank::kTrue : Rank::kFalse;
   if (value.is_number()) return Rank::kNumber;
   if (value.is_string()) return Rank::kString;
   return value.is_array() ? Rank::kArray : Rank::kObject;
 }
 
-std::string_view kind_name(const Json& value) {
+template <class J>
+std::string_view kind_name(const J& value) {
   switch (rank(value)) {
     case Rank::kNull:
       return "null";
@@ -86,13 +84,15 @@ int three_way(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
-/// jq's order: numbers as doubles, strings by bytes, objects first by their sorted keys.
+/// jq's order: numbers as doubles with NaN below them all (itself included), strings by bytes,
+/// objects first by their sorted keys.
 int compare(const Json& a, const Json& b) {
   if (const int order = three_way(rank(a), rank(b)); order != 0) return order;
-  if (a.is_number()) return three_way(a.get<double>(), b.get<double>());
-  if (a.is_string()) {
-    return a.get_ref<const std::string&>().compare(b.get_ref<const std::string&>());
+  if (a.is_number()) {
+    if (std::isnan(number_of(a))) return -1;
+    return std::isnan(number_of(b)) ? 1 : three_way(number_of(a), number_of(b));
   }
+  if (a.is_string()) return text_of(a).compare(text_of(b));
   if (a.is_object()) {
     auto left = a.begin();
     auto right = b.begin();
@@ -110,8 +110,41 @@ int compare(const Json& a, const Json& b) {
   return a.is_structured() ? three_way(a.size(), b.size()) : 0;
 }
 
+int compare(const OrderedJson& a, const OrderedJson& b) { return compare(Json(a), Json(b)); }
+
+/// An order that differs from jq's only in that NaN is not below itself.
+bool is_before(const Json& a, const Json& b) { return compare(a, b) < 0 && compare(b, a) > 0; }
+
+bool is_equality(Node::Kind kind) {
+  return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
+}
+
 /// jq's own truth: only null and false are not true.
-bool holds(const Json& value) { return value.is_boolean() ? value.get<bool>() : !value.is_null(); }
+template <class J>
+bool holds(const J& value) {
+  return value.is_boolean() ? value.template get<bool>() : !value.is_null();
+}
+
+void merge(Json& object, const Json& right) {
+  for (auto member = right.begin(); member != right.end(); ++member) {
+    object[member.key()] = *member;
+  }
+}
+
+/// OrderedJson looks at one key after the other: so they are found by an index.
+void merge(OrderedJson& object, const OrderedJson& right) {
+  auto& members = *object.get_ptr<OrderedJson::object_t*>();
+  std::unordered_map<std::string, size_t> places;
+  for (const auto& member : members) places.emplace(member.first, places.size());
+  for (auto member = right.begin(); member != right.end(); ++member) {
+    const auto [place, is_new] = places.emplace(member.key(), members.size());
+    if (is_new) {
+      members.emplace_back(member.key(), *member);
+    } else {
+      members.begin()[static_cast<std::ptrdiff_t>(place->second)].second = *member;
+    }
+  }
+}
 
 /// The size of the value's text in bytes, escapes aside, and how deep it nests.
 struct Extent {
@@ -119,8 +152,9 @@ struct Extent {
   size_t depth = 0;
 };
 
-Extent extent(const Json& value) {
-  if (value.is_string()) return {value.get_ref<const std::string&>().size() + 2, 0};
+template <class J>
+Extent extent(const J& value) {
+  if (value.is_string()) return {text_of(value).size() + 2, 0};
   if (value.is_number()) return {8, 0};
   if (!value.is_structured()) return {4, 0};
   Extent whole{2, 0};
@@ -133,44 +167,50 @@ Extent extent(const Json& value) {
   return whole;
 }
 
-/// The member or element, null where there is none; nullopt if the value cannot be so indexed.
-const Json* step_into(const Json& value, const Step& step) {
-  if (value.is_null()) return &null_json();
-  if (const auto* key = std::get_if<std::string>(&step)) {
-    if (!value.is_object()) return nullptr;
-    const auto member = value.find(*key);
-    return member == value.end() ? &null_json() : &*member;
+/// What was computed, as it is written in results: there is no NaN, infinity or negative zero.
+void make_plain(Json& value) {
+  if (value.is_structured()) {
+    for (Json& item : value) make_plain(item);
+  } else if (value.is_number_float()) {
+    const double number = number_of(value);
+    if (std::isnan(number)) value = nullptr;
+    if (std::isinf(number)) value = std::copysign(std::numeric_limits<double>::max(), number);
+    if (number == 0) value = 0;
   }
-  if (!value.is_array()) return nullptr;
-  const auto size = static_cast<int64_t>(value.size());
-  int64_t index = std::get<int64_t>(step);
-  if (index < 0) index += size;
-  return index < 0 || index >= size ? &null_json() : &value[static_cast<size_t>(index)];
-}
-
-tl::unexpected<EvaluationError> cannot_index(const Json& value, const Step& step) {
-  const auto* key = std::get_if<std::string>(&step);
-  return evaluation_failed(
-      kJqBadCommand, key ? fmt::format("Cannot index {} with string \"{}\"", kind_name(value), *key)
-                         : fmt::format("Cannot index {} with number", kind_name(value)));
 }
 
 /// One run of a program.
+template <class J>
 class Run {
  public:
-  Evaluated evaluate(const Node& node, const Json& input) {
+  /// The value of a node. It is `scratch` if it had to be made, else a part of the input or the
+  /// program. Null if there is none, see error().
+  const J* evaluate(const Node& node, const J& input, J& scratch) {
     switch (node.kind) {
       case Node::Kind::kConstant:
-        return Value::borrowed(node.constant);
+        return constant(node, scratch);
       case Node::Kind::kPath:
-        return path(node, input);
+        return path(node, input, scratch);
       case Node::Kind::kArray:
+        return array(node, input, scratch);
       case Node::Kind::kObject:
-        return construct(node, input);
+        return object(node, input, scratch);
       case Node::Kind::kPipe: {
-        Evaluated left = evaluate(node.children[0], input);
-        if (!left) return left;
-        return detached(evaluate(node.children[1], left->get()), *left);
+        J made;
+        const J* left = evaluate(node.children[0], input, made);
+        if (left == nullptr) return nullptr;
+        return detached(evaluate(node.children[1], *left, scratch), left == &made, scratch);
+      }
+      case Node::Kind::kText:
+        return text(node, input, scratch);
+      case Node::Kind::kAdd:
+      case Node::Kind::kSubtract:
+        return arithmetic(node, input, scratch);
+      case Node::Kind::kNegate: {
+        const J* operand = evaluate(node.children[0], input, scratch);
+        if (operand == nullptr) return nullptr;
+        if (!operand->is_number()) return fail_on(*operand, "cannot be negated");
+        return number(-number_of(*operand), scratch);
       }
       case Node::Kind::kEqual:
       case Node::Kind::kNotEqual:
@@ -178,129 +218,350 @@ class Run {
       case Node::Kind::kLessEqual:
       case Node::Kind::kGreater:
       case Node::Kind::kGreaterEqual:
-        return comparison(node, input);
+        return comparison(node, input, scratch);
       case Node::Kind::kAnd:
       case Node::Kind::kOr: {
-        Evaluated left = evaluate(node.children[0], input);
-        if (!left) return left;
-        if (holds(left->get()) == (node.kind == Node::Kind::kOr)) {
-          return Value::owned(node.kind == Node::Kind::kOr);
-        }
-        Evaluated right = evaluate(node.children[1], input);
-        if (!right) return right;
-        return Value::owned(holds(right->get()));
+        const bool decides = node.kind == Node::Kind::kOr;
+        const J* operand = evaluate(node.children[0], input, scratch);
+        if (operand == nullptr) return nullptr;
+        if (holds(*operand) == decides) return &boolean<J>(decides);
+        operand = evaluate(node.children[1], input, scratch);
+        if (operand == nullptr) return nullptr;
+        return &boolean<J>(holds(*operand));
       }
       case Node::Kind::kAlternative: {
-        Evaluated left = evaluate(node.children[0], input);
-        if (!left || holds(left->get())) return left;
-        return evaluate(node.children[1], input);
+        const J* left = evaluate(node.children[0], input, scratch);
+        if (left == nullptr ? failed() : holds(*left)) return left;
+        return evaluate(node.children[1], input, scratch);
       }
       case Node::Kind::kNot:
-        return Value::owned(!holds(input));
+        return &boolean<J>(!holds(input));
+      case Node::Kind::kLength:
+        return length(input, scratch);
     }
     CHECK(false, "a node of no kind");
   }
 
+  /// Why there is no value; without a code if it is empty.
+  const EvaluationError& error() const { return error_; }
+  /// Whether the error shows an object, and with it the order of its keys.
+  bool shows_order() const { return shows_order_; }
+  /// Whether there were numbers on the way that no result has, see make_plain.
+  bool left_json() const { return left_json_; }
+
  private:
-  Evaluated path(const Node& node, const Json& input) {
-    Value from = Value::borrowed(input);
-    if (!node.children.empty()) {
-      Evaluated child = evaluate(node.children[0], input);
-      if (!child) return child;
-      from = *std::move(child);
+  bool failed() const { return !error_.code.empty(); }
+
+  const J* constant(const Node& node, J& scratch) {
+    if constexpr (std::is_same_v<J, Json>) {
+      return &node.constant;
+    } else {
+      scratch = node.constant;
+      return &scratch;
     }
-    const Json* at = &from.get();
-    for (const Step& step : node.steps) {
-      const Json* next = step_into(*at, step);
-      if (next == nullptr) return cannot_index(*at, step);
+  }
+
+  const J* path(const Node& node, const J& input, J& scratch) {
+    if (node.children.empty()) return walk(node.steps, input);
+    J made;
+    const J* from = evaluate(node.children[0], input, made);
+    if (from == nullptr) return nullptr;
+    return detached(walk(node.steps, *from), from == &made, scratch);
+  }
+
+  const J* walk(const std::vector<Step>& steps, const J& from) {
+    const J* at = &from;
+    for (const Step& step : steps) {
+      const J* next = step_into(*at, step);
+      if (next == nullptr) return step.optional ? nullptr : cannot_index(*at, step);
       at = next;
     }
-    return detached(Value::borrowed(*at), from);
+    return at;
   }
 
-  /// `result` may point into `source`: if that is about to go, the result becomes its own.
-  static Evaluated detached(Evaluated result, const Value& source) {
-    if (!result || !result->is_borrowed() || source.is_borrowed()) return result;
-    return Value::owned(std::move(*result).take());
+  /// The member or element, null where there is none; nullptr if the value cannot be so indexed.
+  static const J* step_into(const J& value, const Step& step) {
+    if (value.is_null()) return &null_json<J>();
+    if (const auto* key = std::get_if<std::string>(&step.to)) {
+      const auto* object = value.template get_ptr<const typename J::object_t*>();
+      if (object == nullptr) return nullptr;
+      const auto member = object->find(*key);
+      return member == object->end() ? &null_json<J>() : &member->second;
+    }
+    if (!value.is_array()) return nullptr;
+    const auto size = static_cast<int64_t>(value.size());
+    int64_t index = std::get<int64_t>(step.to);
+    if (index < 0) index += size;
+    return index < 0 || index >= size ? &null_json<J>() : &value[static_cast<size_t>(index)];
   }
 
-  Evaluated construct(const Node& node, const Json& input) {
-    const bool is_array = node.kind == Node::Kind::kArray;
-    Json built = is_array ? Json::array() : Json::object();
-    for (size_t i = 0; i < node.children.size(); ++i) {
-      Evaluated child = evaluate(node.children[i], input);
-      if (!child) return child;
-      if (child->is_borrowed()) copied_ += extent(child->get()).bytes;
-      if (copied_ > kMaxCopiedBytes) {
-        return evaluation_failed(kJqMemory, "the program builds a value that is too large");
-      }
-      if (is_array) {
-        built.push_back(std::move(*child).take());
-      } else {
-        built[node.keys[i]] = std::move(*child).take();
+  /// `result` may be a part of a value that is about to go: then it is copied.
+  const J* detached(const J* result, bool source_goes, J& scratch) {
+    if (result == nullptr || result == &scratch || !source_goes) return result;
+    return keep(result, scratch) ? &scratch : nullptr;
+  }
+
+  const J* array(const Node& node, const J& input, J& scratch) {
+    J built = J::array();
+    auto& elements = *built.template get_ptr<typename J::array_t*>();
+    elements.reserve(node.children.size());
+    for (const Node& child : node.children) {
+      J& element = elements.emplace_back();
+      const J* value = evaluate(child, input, element);
+      if (value == nullptr && failed()) return nullptr;
+      if (value == nullptr) {
+        elements.pop_back();
+      } else if (!keep(value, element)) {
+        return nullptr;
       }
     }
-    return Value::owned(std::move(built));
+    scratch = std::move(built);
+    return &scratch;
   }
 
-  Evaluated comparison(const Node& node, const Json& input) {
+  const J* object(const Node& node, const J& input, J& scratch) {
+    J built = J::object();
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      J& member = built[node.keys[i]];
+      const J* value = evaluate(node.children[i], input, member);
+      if (value == nullptr || !keep(value, member)) return nullptr;
+    }
+    scratch = std::move(built);
+    return &scratch;
+  }
+
+  /// Copies the value to `place`, unless that is where it is. False if that is too much.
+  bool keep(const J* value, J& place) {
+    if (value == &place) return true;
+    if (!spend(extent(*value).bytes)) return false;
+    place = *value;
+    return true;
+  }
+
+  bool spend(size_t bytes) {
+    copied_ += bytes;
+    if (copied_ <= kMaxCopiedBytes) return true;
+    fail(kJqMemory, "the program builds a value that is too large");
+    return false;
+  }
+
+  const J* text(const Node& node, const J& input, J& scratch) {
+    // Like the arguments of an operator, from the right.
+    std::vector<std::string> parts(node.children.size());
+    for (size_t i = parts.size(); i-- > 0;) {
+      const J* value = evaluate(node.children[i], input, scratch);
+      if (value == nullptr) return nullptr;
+      if (value->is_string()) {
+        parts[i] = text_of(*value);
+      } else {
+        append_jq_text(*value, parts[i]);
+      }
+      if (!spend(parts[i].size())) return nullptr;
+    }
+    std::string whole;
+    for (const std::string& part : parts) whole += part;
+    scratch = std::move(whole);
+    return &scratch;
+  }
+
+  const J* arithmetic(const Node& node, const J& input, J& scratch) {
     // libjq evaluates the arguments of an operator from the right.
-    Evaluated right = evaluate(node.children[1], input);
-    if (!right) return right;
-    Evaluated left = evaluate(node.children[0], input);
-    if (!left) return left;
-    const int order = compare(left->get(), right->get());
+    J made;
+    const J* right = evaluate(node.children[1], input, made);
+    if (right == nullptr) return nullptr;
+    const J* left = evaluate(node.children[0], input, scratch);
+    if (left == nullptr) return nullptr;
+    if (node.kind == Node::Kind::kSubtract) return difference(left, *right, scratch);
+    if (right->is_null()) return left;
+    if (left->is_null()) {
+      if (right != &made) return right;
+      scratch = std::move(made);
+      return &scratch;
+    }
+    return sum(left, *right, scratch);
+  }
+
+  const J* sum(const J* left, const J& right, J& scratch) {
+    if (left->is_number() && right.is_number()) {
+      return number(number_of(*left) + number_of(right), scratch);
+    }
+    const bool of_one_kind = (left->is_string() && right.is_string()) ||
+                             (left->is_array() && right.is_array()) ||
+                             (left->is_object() && right.is_object());
+    if (!of_one_kind) return fail_on(*left, right, "cannot be added");
+    if (!keep(left, scratch) || !spend(extent(right).bytes)) return nullptr;
+    if (right.is_string()) {
+      *scratch.template get_ptr<std::string*>() += text_of(right);
+    } else if (right.is_array()) {
+      scratch.insert(scratch.end(), right.begin(), right.end());
+    } else {
+      merge(scratch, right);
+    }
+    return &scratch;
+  }
+
+  const J* difference(const J* left, const J& right, J& scratch) {
+    if (left->is_number() && right.is_number()) {
+      return number(number_of(*left) - number_of(right), scratch);
+    }
+    if (!left->is_array() || !right.is_array()) {
+      return fail_on(*left, right, "cannot be subtracted");
+    }
+    if (!spend(extent(*left).bytes + extent(right).bytes)) return nullptr;
+    std::vector<Json> taken(right.begin(), right.end());
+    std::sort(taken.begin(), taken.end(), is_before);
+    J rest = J::array();
+    for (const J& element : *left) {
+      const Json key(element);
+      const auto found = std::lower_bound(taken.begin(), taken.end(), key, is_before);
+      const bool is_taken = found != taken.end() && compare(*found, key) == 0;
+      if (!is_taken) rest.push_back(element);
+    }
+    scratch = std::move(rest);
+    return &scratch;
+  }
+
+  const J* comparison(const Node& node, const J& input, J& scratch) {
+    J made;
+    const J* right = evaluate(node.children[1], input, made);
+    if (right == nullptr) return nullptr;
+    const J* left = evaluate(node.children[0], input, scratch);
+    if (left == nullptr) return nullptr;
+    // jq does not look into what is one and the same, even if there is a NaN in it. (Of copies we
+    // cannot tell: an array with NaN equals its copy in jq only.)
+    const bool is_same = left == right && left->is_structured();
+    const int order = is_same && is_equality(node.kind) ? 0 : compare(*left, *right);
     switch (node.kind) {
       case Node::Kind::kEqual:
-        return Value::owned(order == 0);
+        return &boolean<J>(order == 0);
       case Node::Kind::kNotEqual:
-        return Value::owned(order != 0);
+        return &boolean<J>(order != 0);
       case Node::Kind::kLess:
-        return Value::owned(order < 0);
+        return &boolean<J>(order < 0);
       case Node::Kind::kLessEqual:
-        return Value::owned(order <= 0);
+        return &boolean<J>(order <= 0);
       case Node::Kind::kGreater:
-        return Value::owned(order > 0);
+        return &boolean<J>(order > 0);
       default:
-        return Value::owned(order >= 0);
+        return &boolean<J>(order >= 0);
     }
+  }
+
+  const J* length(const J& input, J& scratch) {
+    if (input.is_boolean()) return fail_on(input, "has no length");
+    if (input.is_number()) return number(std::abs(number_of(input)), scratch);
+    size_t length = input.size();  // of null it is 0
+    if (input.is_string()) {
+      const std::string& text = text_of(input);
+      length = static_cast<size_t>(
+          std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+    }
+    scratch = static_cast<int64_t>(length);
+    return &scratch;
+  }
+
+  /// What was computed. An integer as long as it is written without an exponent.
+  const J* number(double value, J& scratch) {
+    constexpr double kMaxPlainInteger = 1e17;
+    if (value == std::trunc(value) && std::abs(value) < kMaxPlainInteger &&
+        !(value == 0 && std::signbit(value))) {
+      scratch = static_cast<int64_t>(value);
+    } else {
+      left_json_ = left_json_ || !std::isfinite(value) || value == 0;
+      scratch = value;
+    }
+    return &scratch;
+  }
+
+  // Errors, which are all null.
+
+  const J* fail(std::string_view code, std::string message) {
+    error_ = {std::string(code), std::move(message)};
+    return nullptr;
+  }
+
+  const J* cannot_index(const J& value, const Step& step) {
+    constexpr size_t kMaxShownBytes = 29;
+    const auto* key = std::get_if<std::string>(&step.to);
+    std::string what = fmt::format("Cannot index {} with {}", kind_name(value),
+                                   key == nullptr ? "number" : "string");
+    if (key != nullptr && key->size() <= kMaxShownBytes) what += fmt::format(" \"{}\"", *key);
+    return fail(kJqBadCommand, std::move(what));
+  }
+
+  const J* fail_on(const J& value, std::string_view what) {
+    return fail(kJqBadCommand, fmt::format("{} {}", shown(value), what));
+  }
+
+  const J* fail_on(const J& left, const J& right, std::string_view what) {
+    return fail(kJqBadCommand, fmt::format("{} and {} {}", shown(left), shown(right), what));
+  }
+
+  std::string shown(const J& value) {
+    const std::string excerpt = jq_excerpt(value);
+    shows_order_ = shows_order_ || excerpt.find('{') != std::string::npos;
+    return fmt::format("{} ({})", kind_name(value), excerpt);
   }
 
   size_t copied_ = 0;
+  bool shows_order_ = false;
+  bool left_json_ = false;
+  EvaluationError error_;
 };
 
-bool has_construction(const Node& node) {
-  return node.kind == Node::Kind::kArray || node.kind == Node::Kind::kObject ||
-         std::any_of(node.children.begin(), node.children.end(), has_construction);
+tl::expected<const Json*, EvaluationError> checked(const Json& made) {
+  const Extent size = extent(made);
+  if (size.depth > kMaxJsonDepth) return result_too_deep();
+  if (size.bytes > kMaxResultBytes) return result_too_large();
+  return &made;
+}
+
+/// Json has forgotten in which order the keys of an object were set. jq's texts and messages show
+/// it, so what they are made of is evaluated by a Json that remembers.
+tl::expected<const Json*, EvaluationError> run_in_order(const Node& root, const Json& input,
+                                                        Json& made) {
+  const OrderedJson ordered(input);
+  OrderedJson scratch;
+  Run<OrderedJson> run;
+  const OrderedJson* result = run.evaluate(root, ordered, scratch);
+  if (result == nullptr) return tl::unexpected(run.error());
+  made = Json(*result);
+  make_plain(made);
+  return checked(made);
 }
 
 }  // namespace
 
-FastProgram::FastProgram(std::unique_ptr<const fast::Node> root)
-    : root_(std::move(root)), constructs_(has_construction(*root_)) {}
+FastProgram::FastProgram(std::unique_ptr<const fast::Program> program)
+    : program_(std::move(program)) {}
 
 FastProgram::~FastProgram() = default;
 
-QueryResult FastProgram::run(const Json& input) const {
-  Evaluated result = Run().evaluate(*root_, input);
-  if (!result) return tl::unexpected(std::move(result).error());
-  Json value = std::move(*result).take();
-  if (constructs_) {
-    const Extent size = extent(value);
-    if (size.depth > kMaxJsonDepth) return result_too_deep();
-    if (size.bytes > kMaxResultBytes) return result_too_large();
+tl::expected<const Json*, EvaluationError> FastProgram::look(const Json& input, Json& made) const {
+  if (program_->shows_order) return run_in_order(program_->root, input, made);
+  Run<Json> run;
+  const Json* result = run.evaluate(program_->root, input, made);
+  if (result == nullptr && run.shows_order()) {
+    return run_in_order(program_->root, input, made);
   }
-  return value;
+  if (result == nullptr) return tl::unexpected(run.error());
+  if (result != &made) return result;
+  if (run.left_json()) make_plain(made);
+  return checked(made);
 }
 
-bool FastProgram::is_identity() const {
-  return root_->kind == Node::Kind::kPath && root_->steps.empty() && root_->children.empty();
+QueryResult FastProgram::run(const Json& input) const {
+  Json made;
+  const auto result = look(input, made);
+  if (!result) return tl::unexpected(result.error());
+  if (*result == &made) return made;
+  return **result;
 }
 
 std::shared_ptr<const FastProgram> compile_fast(std::string_view program) {
-  std::unique_ptr<const Node> root = fast::parse(program);
-  if (!root) return nullptr;
-  return std::make_shared<const FastProgram>(std::move(root));
+  std::unique_ptr<const fast::Program> parsed = fast::parse(program);
+  if (!parsed) return nullptr;
+  return std::make_shared<const FastProgram>(std::move(parsed));
 }
 
 }  // namespace millrace

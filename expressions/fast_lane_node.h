@@ -14,15 +14,22 @@
 namespace millrace::fast {
 
 /// `.name` or `[index]`.
-using Step = std::variant<std::string, int64_t>;
+struct Step {
+  std::variant<std::string, int64_t> to;
+  bool optional = false;  ///< `?`: yields nothing where it would fail
+};
 
 struct Node {
   enum class Kind {
-    kConstant,
-    kPath,    ///< steps from the input, or from the one child
-    kArray,   ///< of the children
-    kObject,  ///< keys[i]: children[i]; of equal keys the last counts
-    kPipe,    ///< children[0] | children[1]
+    kConstant,  ///< no array or object
+    kPath,      ///< steps from the input, or from the one child
+    kArray,     ///< of the children, as many as yield something
+    kObject,    ///< keys[i]: children[i]; of equal keys the last counts
+    kPipe,      ///< children[0] | children[1]
+    kText,      ///< a string made of the children's texts
+    kAdd,
+    kSubtract,
+    kNegate,
     kEqual,
     kNotEqual,
     kLess,
@@ -33,6 +40,7 @@ struct Node {
     kOr,
     kAlternative,  ///< children[0] // children[1]
     kNot,
+    kLength,
   };
 
   Kind kind = Kind::kConstant;
@@ -42,7 +50,13 @@ struct Node {
   std::vector<Node> children;
 };
 
+struct Program {
+  Node root;
+  /// Whether it writes as text an object whose keys may not be in order, as jq's are not.
+  bool shows_order = false;
+};
+
 /// Null if the text is not of the fast lane.
-std::unique_ptr<const Node> parse(std::string_view program);
+std::unique_ptr<const Program> parse(std::string_view text);
 
 }  // namespace millrace::fast

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -10,6 +11,9 @@ namespace millrace::fast {
 namespace {
 
 constexpr int kMaxNesting = 64;
+/// A program cannot nest its input deeper than by so much. jq does not write out what nests more
+/// than 256 deep.
+constexpr int kMaxConstructions = 100;
 constexpr size_t kMaxDigits = 15;  // every integer of as many digits is a double
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -32,6 +36,66 @@ Node join(Node::Kind kind, Node left, Node right) {
   node.children.push_back(std::move(right));
   return node;
 }
+
+/// Whether it may yield nothing at all.
+bool may_be_empty(const Node& node) {
+  const auto any_child = [&] {
+    return std::any_of(node.children.begin(), node.children.end(), may_be_empty);
+  };
+  switch (node.kind) {
+    case Node::Kind::kPath:
+      return any_child() || std::any_of(node.steps.begin(), node.steps.end(),
+                                        [](const Step& step) { return step.optional; });
+    case Node::Kind::kArray:
+      return false;
+    case Node::Kind::kAlternative:
+      return may_be_empty(node.children[1]);
+    default:
+      return any_child();
+  }
+}
+
+/// Looks for text that is made of objects.
+class OrderCheck {
+ public:
+  explicit OrderCheck(const Node& root) { walk(root, true); }
+
+  /// Whether all objects that are written as text have their keys in order for certain.
+  bool holds() const { return holds_; }
+
+ private:
+  /// Whether that is certain of the node's value, if it is or is not of its input.
+  bool walk(const Node& node, bool input) {
+    if (node.kind == Node::Kind::kPipe)
+      return walk(node.children[1], walk(node.children[0], input));
+    bool all = true;
+    bool one_is_scalar = false;
+    for (const Node& child : node.children) {
+      all = walk(child, input) && all;
+      one_is_scalar = one_is_scalar || child.kind == Node::Kind::kText ||
+                      (child.kind == Node::Kind::kConstant && !child.constant.is_null());
+    }
+    switch (node.kind) {
+      case Node::Kind::kPath:
+        return node.children.empty() ? input : all;
+      case Node::Kind::kObject:
+        return all && std::is_sorted(node.keys.begin(), node.keys.end());
+      case Node::Kind::kAdd:
+        return one_is_scalar;  // then it is no object
+      case Node::Kind::kText:
+        holds_ = holds_ && all;
+        return true;
+      case Node::Kind::kArray:
+      case Node::Kind::kSubtract:
+      case Node::Kind::kAlternative:
+        return all;
+      default:
+        return true;
+    }
+  }
+
+  bool holds_ = true;
+};
 
 Node constant(Json value) {
   return Node{.kind = Node::Kind::kConstant, .constant = std::move(value)};
@@ -96,30 +160,52 @@ class Parser {
         {"==", Node::Kind::kEqual},     {"!=", Node::Kind::kNotEqual},
         {"<=", Node::Kind::kLessEqual}, {">=", Node::Kind::kGreaterEqual},
         {"<", Node::Kind::kLess},       {">", Node::Kind::kGreater}};
-    std::optional<Node> left = operand();
+    std::optional<Node> left = sum();
     if (!left) return std::nullopt;
     for (const auto& [text, kind] : kOperators) {
       if (!take_operator(text)) continue;
-      std::optional<Node> right = operand();
+      std::optional<Node> right = sum();
       if (!right) return std::nullopt;
       return join(kind, *std::move(left), *std::move(right));  // not associative: no second one
     }
     return left;
   }
 
+  std::optional<Node> sum() {
+    std::optional<Node> left = operand();
+    for (int terms = 1; left; ++terms) {
+      const bool adds = take_operator("+");
+      if (!adds && !take_operator("-")) break;
+      std::optional<Node> right = operand();
+      if (!right || terms == kMaxNesting) return std::nullopt;
+      left = join(adds ? Node::Kind::kAdd : Node::Kind::kSubtract, *std::move(left),
+                  *std::move(right));
+    }
+    return left;
+  }
+
+  /// A term, perhaps behind a minus, which binds like the one between two terms.
   std::optional<Node> operand() {
+    if (!take('-')) return term();
+    if (++nesting_ > kMaxNesting) return std::nullopt;
+    std::optional<Node> inner = operand();
+    if (!inner) return std::nullopt;
+    --nesting_;
+    Node node{.kind = Node::Kind::kNegate};
+    node.children.push_back(*std::move(inner));
+    return node;
+  }
+
+  std::optional<Node> term() {
     skip_space();
     const char c = peek();
-    if (c == '-' || is_digit(c)) return number();
-    if (c == '"') {
-      std::optional<std::string> text = string();
-      if (!text) return std::nullopt;
-      return constant(*std::move(text));
-    }
+    if (is_digit(c)) return number();
     if (begins_name(c)) return word();
     if (++nesting_ > kMaxNesting) return std::nullopt;
     std::optional<Node> node;
-    if (c == '.') {
+    if (c == '"') {
+      node = text();
+    } else if (c == '.') {
       node = path();
     } else if (c == '(' || c == '[' || c == '{') {
       ++at_;
@@ -136,6 +222,7 @@ class Parser {
     if (name == "true") return constant(true);
     if (name == "false") return constant(false);
     if (name == "not") return Node{.kind = Node::Kind::kNot};
+    if (name == "length") return Node{.kind = Node::Kind::kLength};
     return std::nullopt;
   }
 
@@ -147,18 +234,26 @@ class Parser {
 
   std::optional<Node> array() {
     Node node{.kind = Node::Kind::kArray};
+    if (++constructions_ > kMaxConstructions) return std::nullopt;
     if (take(']')) return node;
     do {
       std::optional<Node> element = alternative();
       if (!element) return std::nullopt;
       node.children.push_back(*std::move(element));
     } while (take(','));
+    // `[a, b | c]` would be `[(a, b) | c]`.
+    if (node.children.size() == 1 && take_operator("|")) {
+      std::optional<Node> rest = pipe();
+      if (!rest) return std::nullopt;
+      node.children[0] = join(Node::Kind::kPipe, std::move(node.children[0]), *std::move(rest));
+    }
     if (!take(']')) return std::nullopt;
     return node;
   }
 
   std::optional<Node> object() {
     Node node{.kind = Node::Kind::kObject};
+    if (++constructions_ > kMaxConstructions) return std::nullopt;
     if (take('}')) return node;
     do {
       skip_space();
@@ -172,11 +267,11 @@ class Parser {
       }
       if (!key) return std::nullopt;
       if (take(':')) {
-        std::optional<Node> value = operand();
+        std::optional<Node> value = member();
         if (!value) return std::nullopt;
         node.children.push_back(*std::move(value));
       } else if (!needs_value) {
-        node.children.push_back(Node{.kind = Node::Kind::kPath, .steps = {*key}});
+        node.children.push_back(Node{.kind = Node::Kind::kPath, .steps = {{*key}}});
       } else {
         return std::nullopt;
       }
@@ -184,6 +279,17 @@ class Parser {
     } while (take(','));
     if (!take('}')) return std::nullopt;
     return node;
+  }
+
+  /// A value within an object: of operators it has only `|` and the minus before a term.
+  std::optional<Node> member() {
+    std::optional<Node> left = operand();
+    if (!left || !take_operator("|")) return left;
+    if (++nesting_ > kMaxNesting) return std::nullopt;
+    std::optional<Node> right = member();
+    if (!right) return std::nullopt;
+    --nesting_;
+    return join(Node::Kind::kPipe, *std::move(left), *std::move(right));
   }
 
   /// A path from the input: its first step may follow the dot at once.
@@ -197,7 +303,7 @@ class Parser {
       if (peek() == '"') {
         std::optional<std::string> key = string();
         if (!key) return std::nullopt;
-        node.steps.emplace_back(*std::move(key));
+        node.steps.push_back({*std::move(key), take_question_mark()});
       }
     }
     return suffixed(std::move(node));
@@ -211,11 +317,11 @@ class Parser {
       if (peek() == '.') {
         ++at_;
         if (begins_name(peek())) {
-          step = std::string(take_name());
+          step = Step{std::string(take_name())};
         } else {
           skip_space();
           if (peek() != '"') return std::nullopt;
-          step = string();
+          if (std::optional<std::string> key = string()) step = Step{*std::move(key)};
         }
       } else if (peek() == '[') {
         ++at_;
@@ -224,6 +330,7 @@ class Parser {
         return node;
       }
       if (!step) return std::nullopt;
+      step->optional = take_question_mark();
       if (node.kind != Node::Kind::kPath) {
         Node outer{.kind = Node::Kind::kPath};
         outer.children.push_back(std::move(node));
@@ -237,23 +344,23 @@ class Parser {
     skip_space();
     std::optional<Step> step;
     if (peek() == '"') {
-      step = string();
+      if (std::optional<std::string> key = string()) step = Step{*std::move(key)};
     } else {
+      const bool negative = take('-');
+      skip_space();
       const std::optional<Node> node = number();
       constexpr int64_t kMaxIndex = 1'000'000'000;
       if (!node || !node->constant.is_number_integer()) return std::nullopt;
       const int64_t value = node->constant.get<int64_t>();
-      if (std::abs(value) > kMaxIndex) return std::nullopt;
-      step = value;
+      if (value > kMaxIndex) return std::nullopt;
+      step = Step{negative ? -value : value};
     }
-    if (!take(']')) return std::nullopt;
+    if (!step || !take(']')) return std::nullopt;
     return step;
   }
 
-  /// Digits with at most one point in their midst, perhaps after a minus; not `-0`, not `01`.
+  /// Digits with at most one point in their midst; not `01`.
   std::optional<Node> number() {
-    const bool negative = take('-');
-    skip_space();
     const size_t begin = at_;
     while (is_digit(peek())) ++at_;
     const size_t integer_digits = at_ - begin;
@@ -266,35 +373,53 @@ class Parser {
     if (at_ - begin > kMaxDigits || continues_name(peek()) || peek() == '.') return std::nullopt;
     double value = 0;
     std::from_chars(text_.data() + begin, text_.data() + at_, value);
-    if (negative) {
-      if (value == 0) return std::nullopt;
-      value = -value;
-    }
     if (value == std::floor(value)) return constant(static_cast<int64_t>(value));
     return constant(value);
   }
 
-  /// A string with none of the rarer escapes and no interpolation.
+  /// A string, perhaps with `\(…)` in it.
+  std::optional<Node> text() {
+    Node node{.kind = Node::Kind::kText};
+    std::string literal;
+    ++at_;
+    for (;;) {
+      if (!append_literal(literal)) return std::nullopt;
+      if (take_now("\"")) break;
+      if (!take_now("\\(")) return std::nullopt;
+      std::optional<Node> part = group();
+      if (!part) return std::nullopt;
+      node.children.push_back(constant(std::exchange(literal, {})));
+      node.children.push_back(*std::move(part));
+    }
+    if (node.children.empty()) return constant(std::move(literal));
+    node.children.push_back(constant(std::move(literal)));
+    return node;
+  }
+
+  /// A string as it stands.
   std::optional<std::string> string() {
     std::string value;
-    for (++at_; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '"') {
-        ++at_;
-        return value;
-      }
-      if (c != '\\') {
-        value.push_back(c);
+    ++at_;
+    if (!append_literal(value) || !take_now("\"")) return std::nullopt;
+    return value;
+  }
+
+  /// Up to a quote or an interpolation; false at one of the rarer escapes, or the end.
+  bool append_literal(std::string& literal) {
+    for (; at_ < text_.size() && peek() != '"'; ++at_) {
+      if (peek() != '\\') {
+        literal.push_back(peek());
         continue;
       }
       constexpr std::string_view kEscapes = "\"\\/nrtbf";
       constexpr std::string_view kMeanings = "\"\\/\n\r\t\b\f";
+      if (text_.substr(at_, 2) == "\\(") return true;
       ++at_;
       const size_t which = kEscapes.find(peek());
-      if (which == std::string_view::npos) return std::nullopt;
-      value.push_back(kMeanings[which]);
+      if (which == std::string_view::npos) return false;
+      literal.push_back(kMeanings[which]);
     }
-    return std::nullopt;
+    return at_ < text_.size();
   }
 
   std::string_view take_name() {
@@ -306,6 +431,21 @@ class Parser {
   bool take(char c) {
     skip_space();
     if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  /// Takes what stands right here.
+  bool take_now(std::string_view text) {
+    if (text_.substr(at_, text.size()) != text) return false;
+    at_ += text.size();
+    return true;
+  }
+
+  /// Not that of `?//`.
+  bool take_question_mark() {
+    skip_space();
+    if (peek() != '?' || text_.substr(at_, 3) == "?//") return false;
     ++at_;
     return true;
   }
@@ -338,15 +478,17 @@ class Parser {
   std::string_view text_;
   size_t at_ = 0;
   int nesting_ = 0;
+  int constructions_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<const Node> parse(std::string_view program) {
-  if (!check_program_text(program) || !is_utf8(program)) return nullptr;
-  std::optional<Node> node = Parser(program).program();
-  if (!node) return nullptr;
-  return std::make_unique<const Node>(*std::move(node));
+std::unique_ptr<const Program> parse(std::string_view text) {
+  if (!check_program_text(text) || !is_utf8(text)) return nullptr;
+  std::optional<Node> root = Parser(text).program();
+  if (!root || may_be_empty(*root)) return nullptr;
+  const bool shows_order = !OrderCheck(*root).holds();
+  return std::make_unique<const Program>(Program{*std::move(root), shows_order});
 }
 
 }  // namespace millrace::fast

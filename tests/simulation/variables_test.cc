@@ -28,7 +28,7 @@ states:
   transition: set
 - id: set
   type: setter
-  variables: [{{key: n, scope: {}, value: 'jq(.var.n // 0 | . + 1)'}}]
+  variables: [{{key: n, scope: {}, value: 'jq(first(.var.n // 0 | . + 1))'}}]
   transition: read
 - id: read
   type: getter
@@ -38,7 +38,7 @@ states:
 }
 
 void define_counting(World& world) {
-  world.evaluator.define(".var.n // 0 | . + 1", [](const Json& input) -> QueryResult {
+  world.evaluator.define("first(.var.n // 0 | . + 1)", [](const Json& input) -> QueryResult {
     const Json& n = input["var"]["n"];
     return Json(n.is_null() ? 1 : n.get<int>() + 1);
   });
@@ -140,7 +140,8 @@ states:
 TEST(Variables, AreNotSetByABatchThatIsLost) {
   World world;
   world.apply(counter("a", "workflow"));
-  world.evaluator.define(".var.n // 0 | . + 1", [](const Json&) -> QueryResult { return Json(1); });
+  world.evaluator.define("first(.var.n // 0 | . + 1)",
+                         [](const Json&) -> QueryResult { return Json(1); });
   const auto before = variable_rows(world);
   world.command(StartInstance{.space = "default", .workflow = "a"});
   world.crash();

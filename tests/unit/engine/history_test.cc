@@ -109,8 +109,8 @@ TEST(History, HoldsOneLogRecordHoweverOftenTheStateParks) {
   InstanceRun run(load_right_workflow(R"(
 id: log
 states:
-- {id: sum, type: generateEvent, log: jq(.n), event: {type: t, source: s, data: jq(.n + 1)},
-   transform: .n + 2}
+- {id: sum, type: generateEvent, log: jq(.n), event: {type: t, source: s, data: jq(first(.n + 1))},
+   transform: first(.n + 2)}
 )"),
                   {{"n", 1}});
   run.proceed();

@@ -64,7 +64,7 @@ class Generator {
       at[transform] = pick<Json>({".",
                                   ".a",
                                   ".a.b",
-                                  ".n + 1",
+                                  "first(.n + 1)",
                                   {{"a", "jq(.a)"}},
                                   "{n: .n}",
                                   {{"n", "jq(.n | tostring)"}}});
@@ -75,7 +75,7 @@ class Generator {
   Json pattern() {
     Json pattern = {{"type", pick<const char*>({"t", "u", "v"})}};
     if (one_in(3)) {
-      pattern["context"] = {{"subject", pick<Json>({"x", "[xy]", "jq(.a)", "jq(.n + 1)", 7,
+      pattern["context"] = {{"subject", pick<Json>({"x", "[xy]", "jq(.a)", "jq(first(.n + 1))", 7,
                                                     "^jq(.a)$", "(?<jq(.a)>x)", "jq(.a.b)"})}};
     }
     if (one_in(4)) pattern["capture"] = "event";
@@ -84,7 +84,8 @@ class Generator {
 
   Json state(uint32_t index) {
     Json state = {{"id", state_name(index)}};
-    if (one_in(4)) state["log"] = pick<const char*>({"text", "jq(.n)", "jq(.n + 1)", "jq(.a.b)"});
+    if (one_in(4))
+      state["log"] = pick<const char*>({"text", "jq(.n)", "jq(first(.n + 1))", "jq(.a.b)"});
     while (one_in(2)) {
       Json entry = {{"error", pick<const char*>({"*", "direktiv.*", "millrace.*", "other"})}};
       if (!one_in(4)) entry["transition"] = state_name(below(states_));
@@ -102,18 +103,19 @@ class Generator {
         state["type"] = "error";
         state["error"] = pick<const char*>({"one", "two"});
         state["message"] = "%s";
-        state["args"] = {pick<const char*>({".", "jq(.a)", "jq(.n + 1)"})};
+        state["args"] = {pick<const char*>({".", "jq(.a)", "jq(first(.n + 1))"})};
         break;
       case 3:
         state["type"] = "generateEvent";
         state["event"] = {{"type", pick<const char*>({"t", "jq(.a)"})}, {"source", "s"}};
-        if (one_in(2)) state["event"]["data"] = pick<const char*>({".", "jq(.n + 1)"});
+        if (one_in(2)) state["event"]["data"] = pick<const char*>({".", "jq(first(.n + 1))"});
         if (one_in(3)) state["delay"] = "1s";
         break;
       case 4:
         state["type"] = "switch";
         do {
-          Json entry = {{"condition", pick<Json>({".a", ".n > 1", ".n + 1 == 2", ".a[]", false})}};
+          Json entry = {
+              {"condition", pick<Json>({".a", ".n > 1", "first(.n + 1) == 2", ".a[]", false})}};
           add_exit(entry, "transform", "transition");
           state["conditions"].push_back(std::move(entry));
         } while (one_in(2));

@@ -27,7 +27,7 @@ id: two-parks
 states:
 - id: wait
   type: consumeEvent
-  log: jq(.n + 1)
+  log: jq(first(.n + 1))
   timeout: 10s
   event: {type: t, context: {subject: jq(.s | ascii_downcase)}}
   catch: [{error: direktiv.stateTimeout, transition: late}]
@@ -46,7 +46,7 @@ TEST(Parking, AsksWithTheInstancesStepItsDataAndTheStepsTime) {
 id: order
 states:
 - {id: first, type: noop, transition: sum}
-- {id: sum, type: noop, transform: {a: jq(.n + 1), b: jq(.n), c: "n is jq(.n | tostring)!"}}
+- {id: sum, type: noop, transform: {a: jq(first(.n + 1)), b: jq(.n), c: "n is jq(.n | tostring)!"}}
 )"),
                   {{"n", 1}});
   run.set_time(run_start() + seconds(3));
@@ -60,7 +60,7 @@ states:
   EXPECT_EQ(asked.evaluation.now, run_start() + seconds(3));
   EXPECT_EQ(asked.evaluation.lane, 1u) << "its workflow's number";
   EXPECT_FALSE(asked.evaluation.stop_at_true);
-  EXPECT_THAT(programs(asked), ElementsAre(".n + 1", ".n | tostring"));
+  EXPECT_THAT(programs(asked), ElementsAre("first(.n + 1)", ".n | tostring"));
   for (const Query& query : asked.evaluation.queries) {
     EXPECT_EQ(*query.input, R"({"n":1})");
     EXPECT_EQ(query.mode, Query::Mode::kOne);
@@ -87,7 +87,7 @@ TEST(Parking, TellsNothingAndChangesNothingBeforeTheResultsAreThere) {
 
 TEST(Parking, SeveralTimesInOneStepCarriesTheEarlierResultsAlong) {
   InstanceRun run = parked_run();
-  EXPECT_THAT(programs(*run.asked()), ElementsAre(".n + 1"));
+  EXPECT_THAT(programs(*run.asked()), ElementsAre("first(.n + 1)"));
   const uint64_t step = run.asked()->step;
   run.evaluated({Json(2)});
   EXPECT_THAT(programs(*run.asked()), ElementsAre(".s | ascii_downcase"));
@@ -145,7 +145,7 @@ TEST(Parking, IsAskedForAgainByARestart) {
   run.set_time(run_start() + seconds(5));
   run.proceed("restart");
   // From the beginning: results are kept nowhere.
-  EXPECT_THAT(programs(*run.asked()), ElementsAre(".n + 1"));
+  EXPECT_THAT(programs(*run.asked()), ElementsAre("first(.n + 1)"));
   EXPECT_THAT(run.asked()->before, IsEmpty());
   EXPECT_EQ(run.asked()->step, step);
   EXPECT_EQ(run.asked()->evaluation.now, run_start() + seconds(5));
@@ -186,7 +186,7 @@ TEST(Parking, MayHappenOnTheWayOutAsWell) {
   InstanceRun run(load_right_workflow(R"(
 id: out
 states:
-- {id: send, type: generateEvent, event: {type: t, source: s}, transform: .n + 1, transition: last}
+- {id: send, type: generateEvent, event: {type: t, source: s}, transform: first(.n + 1), transition: last}
 - {id: last, type: noop}
 )"),
                   {{"n", 1}});
@@ -194,9 +194,9 @@ states:
   EXPECT_THAT(run.rows().back().does,
               ElementsAre(R"(publishes t id=*-0-0 source=s datacontenttype=application/json )"
                           R"(data={"n":1})",
-                          "evaluates .n + 1"));
+                          "evaluates first(.n + 1)"));
   run.proceed("restart");
-  EXPECT_THAT(run.rows().back().does, ElementsAre("evaluates .n + 1"))
+  EXPECT_THAT(run.rows().back().does, ElementsAre("evaluates first(.n + 1)"))
       << "the state has been through, so nothing is sent again";
   run.evaluated({Json(2)});
   EXPECT_EQ(run.rows().back().state, "last");
@@ -207,8 +207,8 @@ TEST(Parking, OfOneStateHasNoResultsForTheNext) {
   InstanceRun run(load_right_workflow(R"(
 id: chain
 states:
-- {id: a, type: noop, transform: "{n: (.n + 1)}", transition: b}
-- {id: b, type: noop, transform: "{n: (.n + 1)}"}
+- {id: a, type: noop, transform: "{n: first(.n + 1)}", transition: b}
+- {id: b, type: noop, transform: "{n: first(.n + 1)}"}
 )"),
                   {{"n", 1}});
   run.proceed();
@@ -228,26 +228,27 @@ id: conditions
 states:
 - id: choose
   type: switch
-  log: jq(.n + 1)
+  log: jq(first(.n + 1))
   conditions:
-  - {condition: .n + 1 == 9, transition: never}
+  - {condition: first(.n + 1) == 9, transition: never}
   - {condition: .n == 9, transition: never}
-  - {condition: .n + 2 == 9, transition: never}
+  - {condition: first(.n + 2) == 9, transition: never}
   - {condition: {}, transition: never}
-  - {condition: .n + 3 == 4, transition: right}
-  - {condition: .n + 4 == 5, transition: never}
+  - {condition: first(.n + 3) == 4, transition: right}
+  - {condition: first(.n + 4) == 5, transition: never}
 - {id: never, type: noop}
 - {id: right, type: noop}
 )"),
                   {{"n", 1}});
   run.proceed();
   run.evaluated({Json(2)});
-  EXPECT_THAT(programs(*run.asked()), ElementsAre(".n + 1 == 9", ".n == 9", ".n + 2 == 9"));
+  EXPECT_THAT(programs(*run.asked()),
+              ElementsAre("first(.n + 1) == 9", ".n == 9", "first(.n + 2) == 9"));
   EXPECT_TRUE(run.asked()->evaluation.stop_at_true);
   EXPECT_EQ(run.asked()->evaluation.queries[0].mode, Query::Mode::kCondition);
   EXPECT_EQ(run.asked()->before.size(), 1u);
   run.evaluated({Json(false), Json(false), Json(false)});
-  EXPECT_THAT(programs(*run.asked()), ElementsAre(".n + 3 == 4", ".n + 4 == 5"));
+  EXPECT_THAT(programs(*run.asked()), ElementsAre("first(.n + 3) == 4", "first(.n + 4) == 5"));
   EXPECT_EQ(run.asked()->before.size(), 2u);
   run.evaluated({Json(true)});
   EXPECT_EQ(run.rows().back().state, "choose > right");
@@ -259,7 +260,7 @@ id: errors
 states:
 - id: all
   type: noop
-  transform: [jq(.n + 1), jq(.n.x), jq(.n + 2)]
+  transform: [jq(first(.n + 1)), jq(.n.x), jq(first(.n + 2))]
 )");
   struct Row {
     EvaluationResult results;

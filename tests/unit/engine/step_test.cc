@@ -306,7 +306,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: t}, timeout: 5s, transition: rest,
    catch: [{error: "*", transition: rest}]}
 - {id: rest, type: delay, duration: 1s, transition: slow}
-- {id: slow, type: noop, transform: .n + 1, transition: wait}
+- {id: slow, type: noop, transform: first(.n + 1), transition: wait}
 )"));
   run.proceed();
   run.event(event_of("other"));
