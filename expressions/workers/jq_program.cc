@@ -262,17 +262,13 @@ void leave_out_of_memory(void*) { _exit(kOutOfMemoryExit); }
 void exit_when_out_of_memory() { jv_nomem_handler(leave_out_of_memory, nullptr); }
 
 struct JqInput::Value {
-  Jv wrapped;  // [now, input], or an invalid value
+  Jv json;  // or an invalid value
   LargeIntegers integers;
 };
 
-JqInput::JqInput(std::string_view json, TimePoint now) {
-  jv value = jv_parse_sized(json.data(), static_cast<int>(json.size()));
-  if (jv_is_valid(value)) {
-    value = JV_ARRAY(jv_number(static_cast<double>(to_millis(now)) / 1000), value);
-  }
-  value_ = std::make_unique<Value>(Value{Jv(value), LargeIntegers(json)});
-}
+JqInput::JqInput(std::string_view json)
+    : value_(std::make_unique<Value>(Value{
+          Jv(jv_parse_sized(json.data(), static_cast<int>(json.size()))), LargeIntegers(json)})) {}
 
 JqInput::~JqInput() = default;
 
@@ -317,7 +313,7 @@ const JqFunctions& JqProgram::functions() {
     JqFunctions names;
     Result<JqProgram> program = compile("builtins");
     if (!program) return names;
-    const auto text = program->run(JqInput("null", TimePoint()), Query::Mode::kOne);
+    const auto text = program->run(JqInput("null"), TimePoint(), Query::Mode::kOne);
     const Result<Json> list = text ? parse_json(*text) : parse_json("[]");
     for (const Json& name : list.value_or(Json::array())) names.insert(name.get<std::string>());
     return names;
@@ -356,9 +352,10 @@ Status JqProgram::check(std::span<const std::string> programs) {
   return {};
 }
 
-tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, Query::Mode mode) {
+tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, TimePoint now,
+                                                          Query::Mode mode) {
   const JqInput::Value& value = *input.value_;
-  if (value.wrapped.kind() == JV_KIND_INVALID) {
+  if (value.json.kind() == JV_KIND_INVALID) {
     return evaluation_failed(kJqBadCommand, "jq does not take the input");
   }
   jq_state* jq = state_->jq;
@@ -368,7 +365,8 @@ tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, 
     ~Reset() { jq_start(jq, jv_null(), 0); }
   } const reset{jq};
 
-  jq_start(jq, value.wrapped.copy(), 0);
+  const jv seconds = jv_number(static_cast<double>(to_millis(now)) / 1000);
+  jq_start(jq, JV_ARRAY(seconds, value.json.copy()), 0);
   const bool is_condition = mode == Query::Mode::kCondition;
   std::optional<Jv> result;
   for (;;) {

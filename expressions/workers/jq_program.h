@@ -25,9 +25,9 @@ void exit_when_out_of_memory();
 /// A JSON input, parsed once for all programs that run on it.
 class JqInput {
  public:
-  /// `json` is text that parse_json took; `now` is what `now` yields. An input that jq does not
-  /// take fails each program that is run on it.
-  JqInput(std::string_view json, TimePoint now);
+  /// `json` is text that parse_json took. An input that jq does not take fails each program that
+  /// is run on it.
+  explicit JqInput(std::string_view json);
   ~JqInput();
   JqInput(const JqInput&) = delete;
   JqInput& operator=(const JqInput&) = delete;
@@ -51,9 +51,11 @@ class JqProgram {
   JqProgram(JqProgram&&) noexcept;
   JqProgram& operator=(JqProgram&&) noexcept;
 
-  /// The JSON text of the result; in mode kCondition `true` or `false`. Integers past 2^53 have the
-  /// digits of the input where only one literal of it can be meant. Error: direktiv.jq.badCommand.
-  tl::expected<std::string, EvaluationError> run(const JqInput& input, Query::Mode mode);
+  /// The JSON text of the result; in mode kCondition `true` or `false`. `now` is what `now` yields.
+  /// Integers past 2^53 have the digits of the input where only one literal of it can be meant.
+  /// Error: direktiv.jq.badCommand.
+  tl::expected<std::string, EvaluationError> run(const JqInput& input, TimePoint now,
+                                                 Query::Mode mode);
 
  private:
   struct State;

@@ -24,6 +24,13 @@ using namespace std::chrono_literals;
 constexpr int kMaxDeaths = 2;
 constexpr int kMaxTimeouts = 2;
 
+/// A job shares a worker with others if the last evaluations of its lane were quick.
+constexpr int kQuickInARow = 4;
+constexpr std::chrono::microseconds kQuick(1'000);
+constexpr size_t kMostTogether = 16;
+constexpr size_t kMostSharedBytes = size_t{16} << 10;  // of a request
+constexpr size_t kMostKeptBytes = size_t{1} << 20;     // of the room that requests took
+
 constexpr auto kStartTimeout = 10s;
 constexpr std::chrono::steady_clock::duration kFirstPause = 50ms;
 constexpr std::chrono::steady_clock::duration kLongestPause = 5s;
@@ -74,12 +81,14 @@ JqPool::Manager::~Manager() {
 }
 
 void JqPool::Manager::submit(Job job) {
+  bool is_first = false;  // the thread is woken once for all that it finds there
   {
     const std::lock_guard lock(mutex_);
+    is_first = submitted_.empty();
     submitted_.push_back(std::move(job));
     ++stats_.waiting;
   }
-  eventfd_write(wake_fd_, 1);
+  if (is_first) eventfd_write(wake_fd_, 1);
 }
 
 JqPool::Stats JqPool::Manager::stats() const {
@@ -141,11 +150,20 @@ void JqPool::Manager::enqueue_slow(Job job) {
 }
 
 void JqPool::Manager::fill_slots() {
+  const auto is_free = [](const Slot& slot) {
+    return !slot.slow && slot.ready && slot.jobs.empty();
+  };
+  auto free = static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), is_free));
   for (Slot& slot : slots_) {
     if (queue_.empty()) break;
-    if (slot.slow || !slot.ready || slot.job) continue;
-    slot.job = std::move(queue_.front());
-    queue_.pop_front();
+    if (!is_free(slot)) continue;
+    const size_t share = std::min(kMostTogether, (queue_.size() + free - 1) / free);
+    --free;
+    do {
+      slot.jobs.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    } while (!queue_.empty() && slot.jobs.size() < share && may_share(slot.jobs.back()) &&
+             may_share(queue_.front()));
     begin(slot);
   }
   while (!turns_.empty()) {
@@ -153,18 +171,24 @@ void JqPool::Manager::fill_slots() {
     if (slot == nullptr) return;
     Lane& lane = lanes_[turns_.front()];
     turns_.pop_front();
-    slot->job = std::move(lane.queue.front());
+    slot->jobs.push_back(std::move(lane.queue.front()));
     lane.queue.pop_front();
     lane.running = true;
     if (slot->ready) begin(*slot);
   }
 }
 
+bool JqPool::Manager::may_share(const Job& job) const {
+  if (job.kind == Job::Kind::kCheck || job.request.size() > kMostSharedBytes) return false;
+  const auto known = quick_.find(job.lane);
+  return known != quick_.end() && known->second >= kQuickInARow;
+}
+
 /// One whose worker is there, else any that is free.
 JqPool::Manager::Slot* JqPool::Manager::slot_for_slow_work() {
   Slot* free = nullptr;
   for (Slot& slot : slots_) {
-    if (!slot.slow || slot.job) continue;
+    if (!slot.slow || !slot.jobs.empty()) continue;
     if (slot.ready) return &slot;
     free = &slot;
   }
@@ -182,7 +206,7 @@ void JqPool::Manager::start_workers() {
     launcher_.emplace(*std::move(launcher));
   }
   for (Slot& slot : slots_) {
-    if (slot.worker != 0 || (slot.slow && !slot.job)) continue;
+    if (slot.worker != 0 || (slot.slow && slot.jobs.empty())) continue;
     slot.worker = ++last_worker_;
     slot.deadline = now + kStartTimeout;
     ++own_stats_.started;
@@ -204,7 +228,7 @@ void JqPool::Manager::start_failed(std::string problem) {
 void JqPool::Manager::give_up_checks() {
   publish_stats();
   for (Slot& slot : slots_) {
-    if (slot.job && slot.job->kind == Job::Kind::kCheck && slot.worker == 0) {
+    if (!slot.jobs.empty() && slot.jobs.front().kind == Job::Kind::kCheck && slot.worker == 0) {
       finish(slot, Job::End::kUnavailable, own_stats_.last_problem);
     }
   }
@@ -273,7 +297,16 @@ void JqPool::Manager::talks_nonsense(Slot& slot) {
 void JqPool::Manager::died_of_its_job(Slot& slot, Job::End end, std::string problem) {
   ++own_stats_.crashed;
   own_stats_.last_problem = std::move(problem);
-  if (++slot.job->deaths == kMaxDeaths) finish(slot, end, own_stats_.last_problem);
+  if (slot.jobs.size() > 1) return ask_each_alone(slot);
+  if (++slot.jobs.front().deaths == kMaxDeaths) finish(slot, end, own_stats_.last_problem);
+}
+
+/// One of them ended the worker. Alone it will be seen to do so again.
+void JqPool::Manager::ask_each_alone(Slot& slot) {
+  for (; !slot.jobs.empty(); slot.jobs.pop_back()) {
+    quick_.erase(slot.jobs.back().lane);
+    queue_.push_front(std::move(slot.jobs.back()));
+  }
 }
 
 void JqPool::Manager::forget_worker(Slot& slot) {
@@ -281,6 +314,8 @@ void JqPool::Manager::forget_worker(Slot& slot) {
   slot.socket.reset();
   slot.ready = false;
   slot.reader = {};
+  slot.outgoing = {};
+  slot.sent = 0;
   slot.stage = Stage::kNone;
 }
 
@@ -296,19 +331,23 @@ void JqPool::Manager::end_worker(Slot& slot) {
 // Jobs and workers talk.
 
 void JqPool::Manager::begin(Slot& slot) {
-  Job& job = *slot.job;
-  if (job.kind == Job::Kind::kEvaluation) {
-    wire::begin_at(job.request, static_cast<uint32_t>(job.replies.size()));
+  slot.outgoing.clear();
+  slot.sent = 0;
+  for (Job& job : slot.jobs) {
+    if (job.kind == Job::Kind::kEvaluation) {
+      wire::begin_at(job.request, static_cast<uint32_t>(job.replies.size()));
+    }
+    slot.outgoing += job.request;
   }
   slot.stage = Stage::kBegun;
-  slot.sent = 0;
   allow(slot, time_to_run(slot));
   send(slot);
 }
 
 JqPool::Manager::Clock::duration JqPool::Manager::time_to_run(const Slot& slot) const {
-  if (slot.job->kind == Job::Kind::kCheck) return settings_.compiling;
-  return slot.slow ? slot.job->timeout : settings_.slice;
+  const Job& job = slot.jobs.front();
+  if (job.kind == Job::Kind::kCheck) return settings_.compiling;
+  return slot.slow ? job.timeout : settings_.slice;
 }
 
 /// So much computing from now on.
@@ -325,14 +364,14 @@ void JqPool::Manager::wait() {
   Clock::time_point next = Clock::time_point::max();
   for (Slot& slot : slots_) {
     if (slot.worker == 0) {
-      if (!slot.slow || slot.job) next = std::min(next, next_start_);
+      if (!slot.slow || !slot.jobs.empty()) next = std::min(next, next_start_);
       continue;
     }
     if (is_timed(slot)) next = std::min(next, slot.deadline);
-    if (slot.slow && slot.ready && !slot.job)
+    if (slot.slow && slot.ready && slot.jobs.empty())
       next = std::min(next, slot.idle_since + settings_.idle);
     if (!slot.socket) continue;
-    const bool sending = slot.stage != Stage::kNone && slot.sent < slot.job->request.size();
+    const bool sending = slot.sent < slot.outgoing.size();
     fds.push_back({slot.socket.fd(), static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0});
     polled.push_back(&slot);
   }
@@ -357,14 +396,14 @@ void JqPool::Manager::wait() {
 }
 
 void JqPool::Manager::send(Slot& slot) {
-  const std::string& request = slot.job->request;
-  while (slot.sent < request.size()) {
-    const ssize_t sent = ::send(slot.socket.fd(), request.data() + slot.sent,
-                                request.size() - slot.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (slot.sent < slot.outgoing.size()) {
+    const ssize_t sent = ::send(slot.socket.fd(), slot.outgoing.data() + slot.sent,
+                                slot.outgoing.size() - slot.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return;  // full, or the worker is gone: poll tells when and which
     slot.sent += static_cast<size_t>(sent);
   }
+  if (slot.outgoing.capacity() > kMostKeptBytes) slot.outgoing = {};
 }
 
 void JqPool::Manager::receive(Slot& slot) {
@@ -382,11 +421,15 @@ void JqPool::Manager::receive(Slot& slot) {
       return;
     }
     slot.reader.append({buffer, static_cast<size_t>(received)});
+    const size_t jobs_before = slot.jobs.size();
     while (const auto body = slot.reader.next()) {
       std::optional<wire::Reply> reply = wire::decode_reply(*body);
       if (!reply || !take_reply(slot, *std::move(reply))) return talks_nonsense(slot);
     }
     if (slot.reader.broken()) return talks_nonsense(slot);
+    if (slot.jobs.size() < jobs_before && slot.stage != Stage::kNone) {
+      allow(slot, time_to_run(slot));
+    }
     if (static_cast<size_t>(received) < sizeof buffer) return;
   }
 }
@@ -399,7 +442,7 @@ bool JqPool::Manager::take_reply(Slot& slot, wire::Reply reply) {
       slot.ready = true;
       slot.idle_since = Clock::now();
       failed_starts_ = 0;
-      if (slot.job) begin(slot);
+      if (!slot.jobs.empty()) begin(slot);
       return true;
     case wire::Reply::Kind::kCompiling:
       if (slot.stage != Stage::kBegun) return false;
@@ -415,9 +458,10 @@ bool JqPool::Manager::take_reply(Slot& slot, wire::Reply reply) {
     case wire::Reply::Kind::kError:
     case wire::Reply::Kind::kGood:
       if (slot.stage != Stage::kBegun && slot.stage != Stage::kRunning) return false;
-      if (slot.job->replies.size() == slot.job->max_replies) return false;
-      slot.job->replies.push_back(std::move(reply));
-      if (slot.job->replies.back().last) finish(slot, Job::End::kAnswered, "");
+      Job& job = slot.jobs.front();
+      if (job.replies.size() == job.max_replies) return false;
+      job.replies.push_back(std::move(reply));
+      if (job.replies.back().last) finish(slot, Job::End::kAnswered, "");
       return true;
   }
   return false;
@@ -431,7 +475,7 @@ bool JqPool::Manager::is_timed(const Slot& slot) {
 void JqPool::Manager::end_overdue() {
   const Clock::time_point now = Clock::now();
   for (Slot& slot : slots_) {
-    if (slot.slow && slot.ready && !slot.job && slot.idle_since + settings_.idle <= now) {
+    if (slot.slow && slot.ready && slot.jobs.empty() && slot.idle_since + settings_.idle <= now) {
       end_worker(slot);
     }
     if (!is_timed(slot) || slot.deadline > now) continue;
@@ -451,7 +495,8 @@ void JqPool::Manager::end_overdue() {
 
 void JqPool::Manager::overran(Slot& slot) {
   end_worker(slot);
-  Job& job = *slot.job;
+  if (slot.jobs.size() > 1) return ask_each_alone(slot);
+  Job& job = slot.jobs.front();
   if (slot.slow || job.kind == Job::Kind::kCheck) {
     ++own_stats_.timed_out;
     if (++job.timeouts == kMaxTimeouts || job.kind == Job::Kind::kCheck) {
@@ -462,7 +507,9 @@ void JqPool::Manager::overran(Slot& slot) {
   ++own_stats_.overran;
   job.overran = true;
   const uint64_t lane = job.lane;
-  enqueue_slow(*std::exchange(slot.job, std::nullopt));
+  quick_.erase(lane);
+  enqueue_slow(std::move(job));
+  slot.jobs.clear();
   // Those behind it come behind it.
   const auto others = std::stable_partition(queue_.begin(), queue_.end(), [lane](const Job& other) {
     return other.kind == Job::Kind::kCheck || other.lane != lane;
@@ -472,9 +519,11 @@ void JqPool::Manager::overran(Slot& slot) {
 }
 
 void JqPool::Manager::finish(Slot& slot, Job::End end, const std::string& problem) {
-  Job job = *std::exchange(slot.job, std::nullopt);
-  slot.stage = Stage::kNone;
+  Job job = std::move(slot.jobs.front());
+  slot.jobs.pop_front();
+  slot.stage = slot.jobs.empty() ? Stage::kNone : Stage::kBegun;
   slot.idle_since = Clock::now();
+  note_speed(job, end);
   if (slot.slow) {
     Lane& lane = lanes_[job.lane];
     lane.running = false;
@@ -487,12 +536,21 @@ void JqPool::Manager::finish(Slot& slot, Job::End end, const std::string& proble
   job.done(end, std::move(job.replies), problem);
 }
 
+void JqPool::Manager::note_speed(const Job& job, Job::End end) {
+  if (job.kind == Job::Kind::kCheck) return;
+  if (end != Job::End::kAnswered || std::chrono::microseconds(job.replies.back().took) > kQuick) {
+    quick_.erase(job.lane);
+  } else if (int& in_a_row = quick_[job.lane]; in_a_row < kQuickInARow) {
+    ++in_a_row;
+  }
+}
+
 void JqPool::Manager::publish_stats() {
   own_stats_.running = 0;
   own_stats_.ready_workers = 0;
   own_stats_.waiting = queue_.size();
   for (const Slot& slot : slots_) {
-    if (slot.job) ++own_stats_.running;
+    own_stats_.running += slot.jobs.size();
     if (slot.ready) ++own_stats_.ready_workers;
   }
   for (const auto& [number, lane] : lanes_) own_stats_.waiting += lane.queue.size();

@@ -4,6 +4,10 @@
 // A job goes to a fast worker, in the order of submission. If it computes longer than a slice, that
 // worker is killed and the job goes to the queue of its lane, which has one slow worker at a time.
 // Replies that came are kept: the next worker goes on behind them.
+//
+// Jobs of lanes that have been quick of late are sent several at once, which is what a round trip
+// mostly costs. When their worker has to be killed, or dies, nobody knows of which one: nobody is
+// blamed, and all of them are asked again, each alone.
 #pragma once
 
 #include <chrono>
@@ -68,8 +72,8 @@ class JqPool::Manager {
   /// How far a worker is with a job.
   enum class Stage { kNone, kBegun, kCompiling, kRunning };
 
-  /// A place for one worker process and the job that it does. The job stays when the worker ends,
-  /// and is begun anew by the next.
+  /// A place for one worker process and the jobs that it does, one after the other. They stay when
+  /// the worker ends, and are begun anew by the next.
   struct Slot {
     bool slow = false;
 
@@ -80,9 +84,10 @@ class JqPool::Manager {
     wire::MessageReader reader;
     Clock::time_point idle_since;
 
-    std::optional<Job> job;
-    Stage stage = Stage::kNone;
-    size_t sent = 0;              ///< bytes of its request
+    std::deque<Job> jobs;
+    Stage stage = Stage::kNone;   ///< of the first one
+    std::string outgoing;         ///< requests that have not been sent
+    size_t sent = 0;              ///< bytes of them
     Clock::duration allowance{};  ///< of computing, since the worker had computed `computed`
     Clock::duration computed{};
     Clock::time_point deadline;  ///< when to look whether it is used up; or of the start
@@ -101,6 +106,7 @@ class JqPool::Manager {
   bool is_slow(uint64_t lane);
   void enqueue_slow(Job job);
   void fill_slots();
+  bool may_share(const Job& job) const;
   Slot* slot_for_slow_work();
 
   void start_workers();
@@ -112,6 +118,7 @@ class JqPool::Manager {
   void worker_ended(Slot& slot, int status);
   void talks_nonsense(Slot& slot);
   void died_of_its_job(Slot& slot, Job::End end, std::string problem);
+  void ask_each_alone(Slot& slot);
   void forget_worker(Slot& slot);
   void end_worker(Slot& slot);
 
@@ -126,6 +133,7 @@ class JqPool::Manager {
   void end_overdue();
   void overran(Slot& slot);
   void finish(Slot& slot, Job::End end, const std::string& problem);
+  void note_speed(const Job& job, Job::End end);
   void publish_stats();
 
   const std::string program_;  ///< what launchers are started from
@@ -139,8 +147,9 @@ class JqPool::Manager {
   std::vector<Slot> slots_;  // the fast ones first
   std::deque<Job> queue_;    // for the fast ones
   std::unordered_map<uint64_t, Lane> lanes_;
-  std::deque<uint64_t> turns_;  // lanes that wait for a slot
-  int failed_starts_ = 0;       // in a row
+  std::deque<uint64_t> turns_;               // lanes that wait for a slot
+  std::unordered_map<uint64_t, int> quick_;  // how many evaluations of a lane were, in a row
+  int failed_starts_ = 0;                    // in a row
   Clock::time_point next_start_;
   Stats own_stats_;
 

@@ -10,9 +10,13 @@ namespace {
 
 enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2, kCheckSchema = 3 };
 
+/// Writes one message behind others.
 class Encoder {
  public:
-  Encoder() { put(uint32_t{0}); }
+  explicit Encoder(std::string messages = {})
+      : message_(std::move(messages)), begin_(message_.size()) {
+    put(uint32_t{0});
+  }
 
   template <class T>
   void put(T value) {
@@ -24,13 +28,14 @@ class Encoder {
     message_ += text;
   }
   std::string finish() && {
-    const auto length = static_cast<uint32_t>(message_.size() - sizeof(uint32_t));
-    std::memcpy(message_.data(), &length, sizeof length);
+    const auto length = static_cast<uint32_t>(message_.size() - begin_ - sizeof(uint32_t));
+    std::memcpy(message_.data() + begin_, &length, sizeof length);
     return std::move(message_);
   }
 
  private:
   std::string message_;
+  size_t begin_;
 };
 
 class Decoder {
@@ -151,12 +156,19 @@ std::string encode_check_schema(std::string_view schema) {
   return std::move(out).finish();
 }
 
-std::string encode(const Reply& reply) {
-  Encoder out;
+void append(const Reply& reply, std::string& messages) {
+  Encoder out(std::move(messages));
   out.put(reply.kind);
   out.put(static_cast<uint8_t>(reply.last));
   out.put_text(reply.text);
-  return std::move(out).finish();
+  out.put(reply.took);
+  messages = std::move(out).finish();
+}
+
+std::string encode(const Reply& reply) {
+  std::string message;
+  append(reply, message);
+  return message;
 }
 
 std::optional<Request> decode_request(std::string_view body) {
@@ -178,19 +190,35 @@ std::optional<Reply> decode_reply(std::string_view body) {
   reply.kind = in.get<Reply::Kind>();
   reply.last = in.get<uint8_t>() != 0;
   reply.text = in.get_text();
+  reply.took = in.get<uint32_t>();
   if (!in.finished() || reply.kind > Reply::Kind::kCompiled) return std::nullopt;
   return reply;
 }
 
-std::optional<std::string_view> MessageReader::next() {
+void MessageReader::append(std::string_view bytes) {
   bytes_.erase(0, std::exchange(consumed_, 0));
+  bytes_ += bytes;
+}
+
+std::optional<size_t> MessageReader::length() const {
   uint32_t length = 0;
-  if (bytes_.size() < sizeof length) return std::nullopt;
-  std::memcpy(&length, bytes_.data(), sizeof length);
-  broken_ = broken_ || length > kMaxMessage;
-  if (broken_ || bytes_.size() - sizeof length < length) return std::nullopt;
-  consumed_ = sizeof length + length;
-  return std::string_view(bytes_).substr(sizeof length, length);
+  if (rest().size() < sizeof length) return std::nullopt;
+  std::memcpy(&length, rest().data(), sizeof length);
+  return length;
+}
+
+bool MessageReader::broken() const { return length().value_or(0) > kMaxMessage; }
+
+bool MessageReader::has_next() const {
+  const std::optional<size_t> size = length();
+  return size && *size <= kMaxMessage && rest().size() - sizeof(uint32_t) >= *size;
+}
+
+std::optional<std::string_view> MessageReader::next() {
+  if (!has_next()) return std::nullopt;
+  const std::string_view body = rest().substr(sizeof(uint32_t), *length());
+  consumed_ += sizeof(uint32_t) + body.size();
+  return body;
 }
 
 }  // namespace millrace::wire

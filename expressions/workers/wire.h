@@ -36,7 +36,8 @@ using Request = std::variant<EvaluateRequest, CheckRequest, CheckSchemaRequest>;
 
 /// A worker says one kReady when it has started, then one reply for each query evaluated, or one
 /// for a check. If it has to compile for an evaluation, that stands between kCompiling and
-/// kCompiled, before the first result.
+/// kCompiled, before the first result. Replies to a request leave at once if no further request
+/// has come, else they may wait a little for those that follow.
 struct Reply {
   enum class Kind : uint8_t {
     kReady,
@@ -49,6 +50,7 @@ struct Reply {
   Kind kind = Kind::kReady;
   bool last = true;  ///< nothing more comes for this request
   std::string text;
+  uint32_t took = 0;  ///< microseconds; of the last: for the whole request
 };
 
 /// Complete messages, their length included.
@@ -56,6 +58,8 @@ std::string encode(const Evaluation& evaluation);
 std::string encode_check(std::span<const std::string> programs);
 std::string encode_check_schema(std::string_view schema);
 std::string encode(const Reply& reply);
+/// The same, behind what is in `messages`.
+void append(const Reply& reply, std::string& messages);
 
 /// Has the complete message of an evaluation begin with that query.
 void begin_at(std::string& evaluation, uint32_t first);
@@ -67,18 +71,25 @@ std::optional<Reply> decode_reply(std::string_view body);
 /// Takes messages from a stream of bytes.
 class MessageReader {
  public:
-  void append(std::string_view bytes) { bytes_ += bytes; }
+  /// Ends the life of what next() gave.
+  void append(std::string_view bytes);
 
-  /// The body of the next whole message; valid until the next call of any member.
+  /// The body of the next whole message; valid until append.
   std::optional<std::string_view> next();
 
-  /// Whether the stream announced a message beyond kMaxMessage: it cannot be read on.
-  bool broken() const { return broken_; }
+  /// Whether next() would give one.
+  bool has_next() const;
+
+  /// Whether the stream announces a message beyond kMaxMessage: it cannot be read on.
+  bool broken() const;
 
  private:
+  std::string_view rest() const { return std::string_view(bytes_).substr(consumed_); }
+  /// Of the next message, once that is known.
+  std::optional<size_t> length() const;
+
   std::string bytes_;
   size_t consumed_ = 0;
-  bool broken_ = false;
 };
 
 }  // namespace millrace::wire

@@ -1,6 +1,7 @@
 #include "expressions/workers/worker.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <list>
 #include <new>
@@ -23,6 +24,10 @@ namespace {
 
 constexpr size_t kMaxPrograms = 1024;  // 30 KB each
 constexpr size_t kMaxSchemas = 32;     // of at most 256 KiB of text
+
+/// How long replies may wait for others, and how many.
+constexpr std::chrono::milliseconds kLongestWait(1);
+constexpr size_t kMostWaitingBytes = size_t{64} << 10;
 
 /// What was compiled, the least recently used dropped when there is too much. What does not compile
 /// is remembered, too.
@@ -66,6 +71,7 @@ class Worker {
       while (const auto body = reader_.next()) {
         const std::optional<wire::Request> request = wire::decode_request(*body);
         if (!request) return;
+        begun_ = Clock::now();
         std::visit([this](const auto& known) { answer(known); }, *request);
       }
       if (reader_.broken()) return;
@@ -74,20 +80,18 @@ class Worker {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void answer(const wire::EvaluateRequest& request) {
     compile(request);
-    std::unordered_map<const std::string*, JqInput> inputs;
     for (size_t i = request.first; i < request.queries.size() && connected_; ++i) {
       const Query& query = request.queries[i];
       wire::Reply reply;
       if (query.mode == Query::Mode::kSchema) {
         reply = validate(query);
       } else {
-        const JqInput& input =
-            inputs.try_emplace(query.input.get(), *query.input, request.now).first->second;
-        reply = evaluate(query, input);
+        reply = evaluate(query, request.now);
       }
-      // Each result leaves at once: if the next program kills us, the pool knows which it was.
       const bool stops =
           request.stop_at_true && (reply.kind == wire::Reply::Kind::kError || reply.text == "true");
       reply.last = stops || i + 1 == request.queries.size();
@@ -142,17 +146,39 @@ class Worker {
             "the subject does not match the schema: " + *violations};
   }
 
-  wire::Reply evaluate(const Query& query, const JqInput& input) {
+  wire::Reply evaluate(const Query& query, TimePoint now) {
     Result<JqProgram>& program = programs_.get(query.program);
     if (!program) return {wire::Reply::Kind::kError, true, program.error().message};
-    auto result = program->run(input, query.mode);
+    auto result = program->run(parsed(*query.input), now, query.mode);
     if (!result) return {wire::Reply::Kind::kError, true, std::move(result.error().message)};
     return {wire::Reply::Kind::kValue, true, *std::move(result)};
   }
 
-  void send(const wire::Reply& reply) {
-    const std::string message = wire::encode(reply);
-    std::string_view rest = message;
+  /// Programs mostly run on the input of the one before.
+  const JqInput& parsed(const std::string& text) {
+    if (!input_ || input_text_ != text) {
+      input_.reset();
+      input_text_ = text;
+      input_.emplace(text);
+    }
+    return *input_;
+  }
+
+  /// A reply leaves at once: if the next program kills us, the pool knows which it was. But while
+  /// more requests wait, which the pool has reason to think are quick, they share a message.
+  void send(wire::Reply reply) {
+    const Clock::time_point now = Clock::now();
+    reply.took = static_cast<uint32_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(now - begun_).count());
+    wire::append(reply, replies_);
+    const bool may_wait = reader_.has_next() && reply.kind != wire::Reply::Kind::kCompiling &&
+                          replies_.size() < kMostWaitingBytes && now - flushed_ < kLongestWait;
+    if (!may_wait) flush();
+  }
+
+  void flush() {
+    flushed_ = Clock::now();
+    std::string_view rest = replies_;
     while (connected_ && !rest.empty()) {
       const ssize_t sent = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
       if (sent >= 0) {
@@ -161,11 +187,13 @@ class Worker {
         connected_ = errno == EINTR;
       }
     }
+    replies_.clear();
   }
 
   void receive() {
     char buffer[1 << 16];
     const ssize_t received = ::recv(fd_, buffer, sizeof buffer, 0);
+    flushed_ = Clock::now();
     if (received > 0) {
       reader_.append({buffer, static_cast<size_t>(received)});
     } else {
@@ -176,6 +204,11 @@ class Worker {
   const int fd_;
   bool connected_ = true;
   wire::MessageReader reader_;
+  Clock::time_point begun_;    ///< the request
+  std::string replies_;        ///< that have not left
+  Clock::time_point flushed_;  ///< when others last did, or the first request came
+  std::string input_text_;
+  std::optional<JqInput> input_;  ///< of that text
   Cache<JqProgram> programs_{kMaxPrograms};
   Cache<JsonSchema> schemas_{kMaxSchemas};
 };

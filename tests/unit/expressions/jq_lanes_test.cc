@@ -141,6 +141,63 @@ TEST_F(JqLanes, LanesTakeTurnsWhereThereAreMoreThanSlowWorkers) {
   EXPECT_THAT(order_of(7), ElementsAre(40, 10, 20, 30, 11, 21, 31));
 }
 
+/// Six lanes that have been quick share a round trip, and the program is of one of them.
+class JqLanesTogether : public JqLanes {
+ protected:
+  void evaluate_among_quick_ones(const std::string& program, Duration timeout) {
+    start({.workers = 1, .slice = Duration(500)});
+    for (uint64_t lane = 1; lane <= 6; ++lane) {
+      for (int i = 0; i < 4; ++i) evaluate(on_lane(lane, "length", kForever));
+    }
+    // Held up by a stopped worker, they are all there when it goes on.
+    const std::vector<pid_t> workers = children_of(launcher());
+    ASSERT_THAT(workers, SizeIs(1));
+    kill(workers[0], SIGSTOP);
+    const Answers first = evaluate_later(pool(), on_lane(7, "length", kForever));
+    for (uint64_t lane = 1; lane <= 6; ++lane) {
+      answers_.push_back(lane == 3 ? evaluate_later(pool(), on_lane(lane, program, timeout))
+                                   : evaluate_later(pool(), on_lane(lane, "length", kForever)));
+    }
+    EXPECT_TRUE(eventually([&] { return pool().stats().running == 1; }));
+    kill(workers[0], SIGCONT);
+    for (size_t i = 0; i < answers_.size(); ++i) {
+      const std::vector<QueryResult> results = answers_[i].get();
+      ASSERT_THAT(results, SizeIs(1));
+      if (i == 2) {
+        result_ = results[0];
+      } else {
+        EXPECT_EQ(results[0], Json(0)) << i;
+      }
+    }
+  }
+
+  QueryResult result_;
+
+ private:
+  std::vector<Answers> answers_;
+};
+
+TEST_F(JqLanesTogether, OneThatTakesLongFinishesAndTheOthersDoToo) {
+  evaluate_among_quick_ones("reduce range(100000) as $i (0; . + 1)", kForever);
+  EXPECT_EQ(result_, Json(100'000));
+  EXPECT_EQ(pool().stats().started, 1);
+}
+
+TEST_F(JqLanesTogether, OneThatNeverEndsFailsAlone) {
+  evaluate_among_quick_ones(kLoop, Duration(50));
+  EXPECT_EQ(result_.error().code, kTaskTimeout);
+  EXPECT_EQ(pool().stats().overran, 1);
+  EXPECT_EQ(pool().stats().timed_out, 2);
+  EXPECT_EQ(pool().stats().started, 5) << "fast ones: the first, one after the shared trip, one "
+                                          "after the slice; and two slow ones";
+}
+
+TEST_F(JqLanesTogether, OneThatKillsItsWorkerFailsAlone) {
+  evaluate_among_quick_ones("1e18 | todate", kForever);
+  EXPECT_EQ(result_.error().code, kJqBadCommand);
+  EXPECT_EQ(pool().stats().crashed, 3) << "with the others, and twice alone";
+}
+
 TEST_F(JqLanes, SlowWorkersYieldToTheRestAndEndWhenThereIsNoWork) {
   start({.workers = 1, .idle = Duration(0)});
   EXPECT_THAT(slow_workers(), SizeIs(0));

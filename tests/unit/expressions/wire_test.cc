@@ -32,11 +32,12 @@ TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(std::get<CheckSchemaRequest>(*check).schema, "{}");
 
   const std::optional<Reply> reply =
-      decode_reply(body(encode(Reply{Reply::Kind::kError, false, "x"})));
+      decode_reply(body(encode(Reply{Reply::Kind::kError, false, "x", 7})));
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->kind, Reply::Kind::kError);
   EXPECT_FALSE(reply->last);
   EXPECT_EQ(reply->text, "x");
+  EXPECT_EQ(reply->took, 7U);
 }
 
 TEST(WorkerMessages, OfAnEvaluationMayBeginAtALaterQuery) {
@@ -63,16 +64,20 @@ TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
   for (size_t size = 0; size < body(reply).size(); ++size) {
     EXPECT_FALSE(decode_reply(body(reply).substr(0, size))) << size;
   }
-  EXPECT_FALSE(decode_reply("\x09\x01\x00\x00\x00\x00"));
+  std::string of_no_kind(body(reply));
+  of_no_kind[0] = '\x09';
+  EXPECT_FALSE(decode_reply(of_no_kind));
 }
 
 TEST(WorkerMessages, ComeOutOfAStreamOfAnyPieces) {
-  const std::string stream = encode(Reply{Reply::Kind::kValue, false, "1"}) +
-                             encode(Reply{Reply::Kind::kValue, true, "22"});
+  std::string stream = encode(Reply{Reply::Kind::kValue, false, "1"});
+  const size_t first = stream.size();
+  append(Reply{Reply::Kind::kValue, true, "22"}, stream);
   MessageReader reader;
   std::vector<std::string> texts;
-  for (const char c : stream) {
-    reader.append({&c, 1});
+  for (size_t i = 0; i < stream.size(); ++i) {
+    reader.append({&stream[i], 1});
+    EXPECT_EQ(reader.has_next(), i + 1 == first || i + 1 == stream.size());
     while (const auto message = reader.next()) texts.push_back(decode_reply(*message)->text);
   }
   EXPECT_EQ(texts, (std::vector<std::string>{"1", "22"}));
