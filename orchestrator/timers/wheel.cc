@@ -109,7 +109,7 @@ void Wheel::link(uint32_t index) {
   entry.list = list_for(entry.deadline);
   uint32_t& head = heads_[entry.list];
   if (entry.list != kOverdue) {
-    occupied_[entry.list / kSlots] |= uint64_t{1} << entry.list % kSlots;
+    occupied_[entry.list / 64] |= uint64_t{1} << entry.list % 64;
   } else if (head == kNone || entry.deadline < earliest_overdue_) {
     earliest_overdue_ = entry.deadline;
   }
@@ -133,18 +133,19 @@ void Wheel::unlink(uint32_t index) {
 
 /// Empties a list and returns its first entry.
 uint32_t Wheel::take(uint16_t list) {
-  if (list != kOverdue) occupied_[list / kSlots] &= ~(uint64_t{1} << list % kSlots);
+  if (list != kOverdue) occupied_[list / 64] &= ~(uint64_t{1} << list % 64);
   return std::exchange(heads_[list], kNone);
 }
 
 /// The list whose timers are the first to be due.
 std::optional<Wheel::Place> Wheel::first() const {
-  for (uint16_t level = 0; level < kLevels; ++level) {
-    if (occupied_[level] == 0) continue;
-    const auto digit = static_cast<uint16_t>(std::countr_zero(occupied_[level]));
+  for (size_t word = 0; word < occupied_.size(); ++word) {
+    if (occupied_[word] == 0) continue;
+    const auto list = static_cast<uint16_t>(word * 64 + std::countr_zero(occupied_[word]));
+    const auto level = static_cast<uint16_t>(list / kSlots);
+    const auto digit = static_cast<uint16_t>(list % kSlots);
     const int shift = level * kBits;
-    // The time's digits above this level, this digit, and zeros: 66 bits at the top level, where
-    // nothing is above.
+    // The time's digits above this level, this digit, and zeros.
     const Tick above = level + 1 < kLevels ? time_ >> (shift + kBits) << (shift + kBits) : 0;
     return Place{level, digit, above | Tick{digit} << shift};
   }

@@ -56,20 +56,20 @@ class Wheel {
   void advance(TimePoint now, std::vector<Due>& due);
 
   /// When to advance next: never later than the earliest deadline, often a little earlier (a far
-  /// deadline is approached in at most eleven steps). nullopt: no timer is armed.
+  /// deadline is approached in at most eight steps). nullopt: no timer is armed.
   std::optional<TimePoint> next() const;
 
   size_t size() const { return size_; }
 
  private:
   // A tick is a millisecond, counted from the least TimePoint so that ticks are unsigned. The time
-  // and a deadline are numbers of eleven digits to the base of 64. A timer is in the list of the
+  // and a deadline are numbers of eight digits to the base of 256. A timer is in the list of the
   // highest digit in which its deadline differs from the time, under the deadline's digit there.
   // So all lists of a level are due before those of the levels above, in the order of their digits.
   using Tick = uint64_t;
-  static constexpr int kBits = 6;
+  static constexpr int kBits = 8;
   static constexpr uint16_t kSlots = 1 << kBits;
-  static constexpr uint16_t kLevels = 11;
+  static constexpr uint16_t kLevels = 8;
   static constexpr uint16_t kOverdue = kLevels * kSlots;  ///< the list of deadlines that passed
   static constexpr uint16_t kFree = kOverdue + 1;         ///< what unused entries are marked with
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -107,7 +107,7 @@ class Wheel {
   Tick time_ = 0;
   Tick earliest_overdue_ = 0;  ///< no deadline in the list kOverdue is earlier
   std::array<uint32_t, kOverdue + 1> heads_;
-  std::array<uint64_t, kLevels> occupied_{};  ///< a bit for each list of the level
+  std::array<uint64_t, kOverdue / 64> occupied_{};  ///< a bit for each list, but not kOverdue
 };
 
 }  // namespace millrace
