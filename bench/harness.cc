@@ -11,6 +11,7 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <jemalloc/jemalloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -47,6 +48,15 @@ double processor_seconds(int pid) {
     if (i >= 12) ticks += std::stod(field);
   }
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+size_t heap_bytes() {
+  uint64_t now = 1;  // jemalloc's figures are those of the last time that this was written
+  CHECK(mallctl("epoch", nullptr, nullptr, &now, sizeof now) == 0);
+  size_t bytes = 0;
+  size_t size = sizeof bytes;
+  CHECK(mallctl("stats.allocated", &bytes, &size, nullptr, 0) == 0);
+  return bytes;
 }
 
 double percentile(std::vector<double> samples, double part) {

@@ -33,6 +33,9 @@ class Stopwatch {
 /// What a process has used of the processors so far, in seconds.
 double processor_seconds(int pid);
 
+/// What this process has allocated and not freed, in bytes.
+size_t heap_bytes();
+
 /// The value below which `part` of the samples lie.
 double percentile(std::vector<double> samples, double part);
 

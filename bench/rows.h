@@ -3,6 +3,7 @@
 
 namespace millrace {
 
+void matching();     ///< which listeners an event concerns
 void unmatched();    ///< events that nobody waits for
 void engine_path();  ///< what a lifecycle costs the engine's thread
 void lifecycles();   ///< start, wait, wake, end, through a broker
