@@ -25,11 +25,15 @@ enum class CrashPoint : uint8_t {
   kAckApplied,       ///< of an acknowledgement of the broker
   kCursorAlone,      ///< the batch will write the cursor and nothing else
   kFinished,         ///< the batch is a whole write-set, in memory
-  kWritten,          ///< it is in LMDB's pages, and these in memory
-  kPagesWritten,     ///< they are in the file, not synced
+  kWritten,          ///< it is in the journal, not synced
+  kCommitted,        ///< it is synced, and nothing came of it yet
+  kJournalBegun,     ///< the other journal has its head, nothing is in it
+  kJournalTurned,    ///< and this one says that it has ended
+  kPagesWritten,     ///< pages of a checkpoint are in LMDB's file, not synced
   kPagesSynced,      ///< they are synced, and no root points to them
   kRootWritten,      ///< the new root is on disk
-  kCommitted,        ///< and nothing came of it yet
+  kCheckpointStep,   ///< some of the rows are in LMDB, not all
+  kCheckpointed,     ///< all are, and memory still holds them
   kSending,          ///< a message of the outbox is about to be sent
   kSent,             ///< it is with the client library
   kAcknowledged,     ///< its acknowledgement came from the broker,
@@ -47,7 +51,7 @@ struct CrashPointName {
   std::string_view name;
 };
 
-inline constexpr std::array<CrashPointName, 26> kCrashPoints{{
+inline constexpr std::array<CrashPointName, 30> kCrashPoints{{
     {CrashPoint::kPulled, "pulled"},
     {CrashPoint::kDecoded, "decoded"},
     {CrashPoint::kDelivered, "delivered"},
@@ -60,10 +64,14 @@ inline constexpr std::array<CrashPointName, 26> kCrashPoints{{
     {CrashPoint::kCursorAlone, "cursor-alone"},
     {CrashPoint::kFinished, "finished"},
     {CrashPoint::kWritten, "written"},
+    {CrashPoint::kCommitted, "committed"},
+    {CrashPoint::kJournalBegun, "journal-begun"},
+    {CrashPoint::kJournalTurned, "journal-turned"},
     {CrashPoint::kPagesWritten, "pages-written"},
     {CrashPoint::kPagesSynced, "pages-synced"},
     {CrashPoint::kRootWritten, "root-written"},
-    {CrashPoint::kCommitted, "committed"},
+    {CrashPoint::kCheckpointStep, "checkpoint-step"},
+    {CrashPoint::kCheckpointed, "checkpointed"},
     {CrashPoint::kSending, "sending"},
     {CrashPoint::kSent, "sent"},
     {CrashPoint::kAcknowledged, "acknowledged"},

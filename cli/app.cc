@@ -162,6 +162,8 @@ class App {
                                               {"MILLRACE_DEDUPE_EVENTS"}, "4000000"));
             serve_.store_limit =
                 TRY(number(bounds_.store_limit, "store-limit", {"MILLRACE_STORE_LIMIT"}, "1TiB"));
+            serve_.checkpoint_bytes = TRY(number(bounds_.checkpoint_bytes, "checkpoint-bytes",
+                                                 {"MILLRACE_CHECKPOINT_BYTES"}, "16MiB"));
             return static_cast<ExitCode>(hooks_.serve(serve_));
           });
       serve_ = {.data = "", .listen = "", .nats = ""};
@@ -199,6 +201,11 @@ class App {
           .add_option("--store-limit", bounds_.store_limit,
                       "How much the store may hold before new work is refused "
                       "(MILLRACE_STORE_LIMIT; 1TiB)")
+          ->type_name("BYTES|MiB|GiB|TiB");
+      serve
+          .add_option("--checkpoint-bytes", bounds_.checkpoint_bytes,
+                      "How much is held in memory and in the journal before it goes into LMDB "
+                      "(MILLRACE_CHECKPOINT_BYTES; 16MiB)")
           ->type_name("BYTES|MiB|GiB|TiB");
     }
     if (hooks_.dev != nullptr) {
@@ -497,6 +504,7 @@ class App {
     std::string dedupe_window;
     std::string dedupe_events;
     std::string store_limit;
+    std::string checkpoint_bytes;
   } bounds_;
   DevOptions dev_;
   TestOptions test_;

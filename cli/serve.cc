@@ -59,7 +59,8 @@ int run_serve(const ServeOptions& options) {
                                .task_timeout = options.task_timeout,
                                .dedupe_window = options.dedupe_window,
                                .dedupe_events = options.dedupe_events,
-                               .store_limit = options.store_limit},
+                               .store_limit = options.store_limit,
+                               .checkpoint_bytes = options.checkpoint_bytes},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,

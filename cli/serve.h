@@ -21,11 +21,12 @@ struct ServeOptions {
   std::string ca;
   std::string cert;
   std::string key;
-  std::string secret_key_file;               ///< empty: a key in the folder of the store
-  Duration task_timeout{10'000};             ///< of evaluating one state (POLICIES.md)
-  Duration dedupe_window{600'000};           ///< how long an event is known again,
-  uint64_t dedupe_events = 4'000'000;        ///< and how many are at most
-  uint64_t store_limit = uint64_t{1} << 40;  ///< bytes that the store may hold
+  std::string secret_key_file;                     ///< empty: a key in the folder of the store
+  Duration task_timeout{10'000};                   ///< of evaluating one state (POLICIES.md)
+  Duration dedupe_window{600'000};                 ///< how long an event is known again,
+  uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
+  uint64_t store_limit = uint64_t{1} << 40;        ///< bytes that the store may hold
+  uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
 };
 
 struct DevOptions {

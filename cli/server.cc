@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include <sodium.h>
@@ -69,6 +71,13 @@ Json describe(const ServerSettings& settings) {
             {"taskMilliseconds", settings.task_timeout.count()},
             {"transitions", EngineLimits().transitions_per_instance},
             {"hops", kMaxHops}}}};
+}
+
+/// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
+[[noreturn]] void end_of_disk(const Error& error) {
+  spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
+  std::signal(SIGABRT, SIG_DFL);
+  std::abort();
 }
 
 /// For a program that does nothing else.
@@ -181,8 +190,11 @@ class Server::Parts {
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
-  auto environment = TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
-                                                           .key_file = settings.secret_key_file}));
+  auto environment =
+      TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
+                                            .key_file = settings.secret_key_file,
+                                            .checkpoint_bytes = settings.checkpoint_bytes,
+                                            .on_failure = end_of_disk}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
   auto connection = TRY(Connection::open(settings.nats));
   ConnectionSettings for_publishing = settings.nats;

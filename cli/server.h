@@ -21,11 +21,12 @@ struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
   std::string listen;          ///< of the gateway, host:port
   ConnectionSettings nats;
-  std::filesystem::path secret_key_file;     ///< EnvironmentOptions::key_file
-  Duration task_timeout{10'000};             ///< of evaluating one state
-  Duration dedupe_window{600'000};           ///< how long an event is known again,
-  uint64_t dedupe_events = 4'000'000;        ///< and how many are at most
-  uint64_t store_limit = uint64_t{1} << 40;  ///< bytes; new work is refused before
+  std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
+  Duration task_timeout{10'000};                   ///< of evaluating one state
+  Duration dedupe_window{600'000};                 ///< how long an event is known again,
+  uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
+  uint64_t store_limit = uint64_t{1} << 40;        ///< bytes; new work is refused before
+  uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
 };
 
 class Server {

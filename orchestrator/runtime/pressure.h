@@ -25,8 +25,7 @@ class Pressure {
   /// How often the store is measured.
   static constexpr Duration kMeasureEvery{250};
 
-  Pressure(const Environment& environment, Marks marks)
-      : environment_(environment), marks_(marks) {}
+  Pressure(Environment& environment, Marks marks) : environment_(environment), marks_(marks) {}
 
   /// Looks again; the store only if it is time to. Returns why new work has to wait, if it has:
   /// `busy` or `store.full`. `elapsed` is Clock::elapsed().
@@ -39,7 +38,7 @@ class Pressure {
   std::optional<Duration> look_again_at() const;
 
  private:
-  const Environment& environment_;
+  Environment& environment_;
   Marks marks_;
   std::optional<Duration> measured_at_;
   std::optional<Error> full_;   ///< what the store said then

@@ -8,11 +8,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace millrace {
 
 class Writer {
  public:
+  Writer() = default;
+  /// Goes on behind what is there.
+  explicit Writer(std::string bytes) : bytes_(std::move(bytes)) {}
+
   void u8(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
 
   /// One byte, 0 or 1.

@@ -1,76 +1,25 @@
-// Environment: the open data folder. It holds one LMDB file with one tree a Table, and a lock that
-// keeps a second process (or a second open in this one, which LMDB forbids) out. Reading and
-// writing is done through transaction.h; only these two pairs know LMDB. Safe from any thread once
-// open; Transactions and Snapshots on it must be gone before it is.
+// Environment: the open data folder: the journal and the LMDB file of the store (overlay.h), the
+// key of its seal, and a lock that keeps a second process (or a second open in this one, which LMDB
+// forbids) out. Reading and writing is done through transaction.h. Safe from any thread once open,
+// but for what is said to belong to the Transaction's; Transactions and Snapshots on it must be
+// gone before it is.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "base/result.h"
+#include "orchestrator/store/lmdb_file.h"
+#include "orchestrator/store/overlay.h"
 #include "orchestrator/store/seal.h"
-
-struct MDB_env;
-struct MDB_txn;
+#include "orchestrator/store/table.h"
 
 namespace millrace {
-
-struct AbortTxn {
-  void operator()(MDB_txn* txn) const;
-};
-
-/// An LMDB transaction, given up unless it is released into a commit.
-using TxnHandle = std::unique_ptr<MDB_txn, AbortTxn>;
-
-/// A named tree of rows. The value is the first byte of the absolute keys of its rows and never
-/// changes its meaning; kTables gives the name on disk.
-enum class Table : uint8_t {
-  kMeta = 'm',
-  kNamespaces = 'n',
-  kWorkflows = 'w',
-  kDefinitions = 'd',
-  kLive = 'l',
-  kEnded = 'e',
-  kHistory = 'h',
-  kGroups = 'g',
-  kDelayed = 't',
-  kOutbox = 'o',
-  kSent = 'a',
-  kDedupe = 'k',
-  kRecent = 'r',
-  kInbox = 'i',
-  kFanout = 'f',
-  kIdempotency = 'q',
-  kVariables = 'v',
-  kSecrets = 's',
-  kSchedules = 'c',
-  kDeadLetters = 'x',
-};
-
-struct TableName {
-  Table table;
-  const char* name;
-};
-
-/// Every table, once. A new one is added here and above, nowhere else.
-inline constexpr std::array<TableName, 20> kTables{{
-    {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
-    {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
-    {Table::kLive, "live"},           {Table::kEnded, "ended"},
-    {Table::kHistory, "history"},     {Table::kGroups, "groups"},
-    {Table::kDelayed, "delayed"},     {Table::kOutbox, "outbox"},
-    {Table::kSent, "sent"},           {Table::kDedupe, "dedupe"},
-    {Table::kRecent, "recent"},       {Table::kInbox, "inbox"},
-    {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
-    {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
-    {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
-}};
 
 struct EnvironmentOptions {
   /// What used_bytes() may come to before commits are refused with `store.full`.
@@ -81,19 +30,31 @@ struct EnvironmentOptions {
   uint64_t map_bytes = uint64_t{1} << 40;
 
   /// Room that is kept, in the map and on the disk, for what must work when the store is full. LMDB
-  /// writes pages anew to change them, so to delete needs room before it makes any.
+  /// writes pages anew to change them, so to delete needs room before it makes any. Zero: none is.
   uint64_t reserve_bytes = uint64_t{4} << 20;
 
   /// File of the key under which rows are sealed; empty: `secret-key` in the folder, which is made
   /// where there is none.
   std::filesystem::path key_file;
+
+  /// How much is held in memory and in the journal before it is brought into LMDB. While that goes
+  /// on, as much again; then commits wait for it.
+  uint64_t checkpoint_bytes = uint64_t{16} << 20;
+
+  /// Whether closing brings everything into LMDB, so that the next open has no journal to read.
+  bool checkpoints_at_close = true;
+
+  /// Hears of a `store.sync` of the checkpoint, on its thread. Nothing is lost, but nothing is
+  /// committed any more, and LMDB may give no more reads: the process should end.
+  std::function<void(const Error&)> on_failure;
 };
 
 class Environment {
  public:
-  /// Opens `folder`, making it (mode 0700) when missing. Errors: `store.locked` (somebody has it
-  /// open), `store.io`, `store.full`, `store.corrupt`, `store.version` (a file of another LMDB
-  /// format), `store.key` (Seal::read). All messages name the folder or the file.
+  /// Opens `folder`, making it (mode 0700) when missing. What the journal has and LMDB has not is
+  /// there. Errors: `store.locked` (somebody has it open), `store.io`, `store.full`,
+  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read). All
+  /// messages name the folder or the file.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
 
@@ -101,14 +62,20 @@ class Environment {
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
-  /// The bytes of all pages that rows and their trees occupy at the last commit. Deleting rows
-  /// brings it down, while the file keeps its size and fills the free pages first. About 5 µs.
-  /// Errors: as Snapshot::take.
-  Result<uint64_t> used_bytes() const;
+  /// Brings all that is committed into LMDB, and waits for it. Errors: `store.full`,
+  /// `store.corrupt` and `store.io`: it is tried again with the next commit that keeps the limit;
+  /// `store.sync`. Transaction's thread, between batches.
+  Status checkpoint();
+
+  /// The bytes of all pages that rows and their trees occupy in LMDB, and what those that wait to
+  /// be brought there may add to them. Deleting rows brings it down, at the next checkpoint, while
+  /// the file keeps its size and fills the free pages first. Transaction's thread.
+  uint64_t used_bytes() const;
 
   /// Whether more than `reserve` bytes (or, where that is less, an eighth of the whole) are left,
-  /// both to the soft limit and on the disk. Error `store.full` if not; else as Snapshot::take.
-  Status check_room(uint64_t reserve) const;
+  /// both to the soft limit and on the disk. Error `store.full` if not; else as checkpoint(), which
+  /// it calls rather than complain of what only waits. Transaction's thread.
+  Status check_room(uint64_t reserve);
 
   const Seal& seal() const { return *seal_; }
   const std::filesystem::path& key_file() const { return options_.key_file; }
@@ -128,37 +95,20 @@ class Environment {
 
   Status make_folder();
   Status lock();
-  Status open_map();
-  Status fill_to_length();
-  Status open_tables();
+  Status open_store();
   Status open_key();
   Status sync_folder(const std::filesystem::path& path) const;
 
-  Result<TxnHandle> begin(unsigned flags) const;
-  Result<uint64_t> bytes_in(MDB_txn* txn) const;
-  /// What bytes_in() may come to by a batch that keeps the limits.
-  uint64_t most_bytes() const;
-  /// Makes the file reach that far beyond its last page. Error `store.full`.
-  Status keep_reserve();
-
-  unsigned tree(Table table) const { return trees_[static_cast<uint8_t>(table)]; }
-
-  /// The one translation of MDB_* and errno values; `operation` reads as "reading live".
   Error error(int failed, std::string_view operation) const;
-  Error error(int failed, std::string_view operation, const char* code) const;
 
   std::filesystem::path folder_;
   EnvironmentOptions options_;
   int lock_file_ = -1;
-  MDB_env* handle_ = nullptr;
-  uint64_t reserved_to_ = 0;           ///< how far the file is known to reach
-  std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte
-  std::optional<Seal> seal_;           ///< once it is open
+  std::unique_ptr<LmdbFile> file_;
+  std::unique_ptr<Overlay> overlay_;
+  std::optional<Seal> seal_;  ///< once it is open
   bool key_is_new_ = false;
   std::atomic<bool> has_writer_ = false;
 };
-
-/// The table's name on disk and in messages.
-const char* table_name(Table table);
 
 }  // namespace millrace

@@ -18,7 +18,7 @@ using rows::walk;
 using rows::workflow_prefix;
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 3;
+constexpr uint64_t kFormat = 4;
 
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
@@ -209,7 +209,9 @@ Status check_format(Transaction& tx) {
     tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
     TRY(tx.environment().keep_key());
     rows::put(tx, Table::kMeta, kSealKey, "", true);
-    return tx.commit();
+    TRY(tx.commit());
+    // Into LMDB before all else: who knows no journal must see there that he is not to go on.
+    return tx.environment().checkpoint();
   }
   if (*format == kFormat) return check_key(tx);
   return fail("store.version",
@@ -647,7 +649,8 @@ Status each_inbox(const View& view,
                   const std::function<void(uint64_t number, InboxRecord record)>& see) {
   return walk(view, Table::kInbox, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key), TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
+                see(number_of(key),
+                    TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
                 return true;
               });
 }

@@ -1,8 +1,9 @@
 // Transaction: the one way to write. A batch's writes gather in a map of absolute key to bytes;
 // reads look there first, then at the last commit; commit() brings the map to disk, whole or not at
-// all. Snapshot: the last commit, read only. Readers take a `const View&` and know neither.
-// An environment has at most one Transaction, used by one thread; a Snapshot may be taken and used
-// on any thread, by one thread at a time. Views that come out never outlive what gave them.
+// all (overlay.h). Snapshot: the last commit, read only. Readers take a `const View&` and know
+// neither. An environment has at most one Transaction, used by one thread; a Snapshot may be taken
+// and used on any thread, by one thread at a time. Views that come out never outlive what gave
+// them.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,6 @@
 #include "orchestrator/store/environment.h"
 
 namespace millrace {
-
-/// Keys are 1 to 511 bytes, without the table's byte; LMDB takes no longer ones.
-inline constexpr size_t kMaxKeySize = 511;
-
-/// Absolute key (the table's byte, then the key) to the value, or to nullopt for "deleted".
-using WriteSet = std::map<std::string, std::optional<std::string>, std::less<>>;
-
-enum class Direction : uint8_t { kForward, kBackward };
 
 /// Gets a row of a scan, its key without the table's byte; returns whether to go on. The views hold
 /// during the call.
@@ -65,8 +58,8 @@ class View {
 class Snapshot final : public View {
  public:
   /// The last commit, as it stays while this lives. Keep it for one page of an answer: LMDB can use
-  /// no page again that was freed after it was taken. Error `store.readers` when there are more
-  /// than 500 at a time.
+  /// no page again that was freed after it was taken, and what was in memory then stays there.
+  /// Error `store.readers` when there are more than 500 at a time.
   static Result<Snapshot> take(const Environment& environment);
 
   std::optional<std::string_view> get(Table table, std::string_view key) const override;
@@ -74,27 +67,19 @@ class Snapshot final : public View {
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,
             const Visitor& visit) const override;
   const Seal& seal() const override { return environment_->seal(); }
-  const Status& status() const override { return status_; }
+  const Status& status() const override { return layers_.lmdb.status(); }
 
  private:
   friend class Transaction;
   class Rows;
 
-  explicit Snapshot(const Environment& environment) : environment_(&environment) {}
+  explicit Snapshot(const Environment& environment);
   bool begin() const;
   void release();
-  void note(int code, Table table) const;
 
   const Environment* environment_;
-  mutable TxnHandle reading_;
-  mutable bool active_ = false;  ///< whether reading_ holds a version, or only its reader's slot
-  mutable Status status_;
-};
-
-/// Which batches the soft limit stops.
-enum class Limit : uint8_t {
-  kKept,    ///< the rule
-  kPassed,  ///< for what must work when the store is full: cancels, deletes, retention
+  mutable Layers layers_;
+  mutable bool has_begun_ = false;
 };
 
 class Transaction final : public View {
@@ -128,16 +113,14 @@ class Transaction final : public View {
   /// it touches no disk, but still moves on to the last commit: end every batch with it or drop().
   /// Whatever the outcome, the Transaction is empty afterwards; after an error the store is as
   /// before the batch and can be read. Errors: `store.full` (the soft limit, the map or the disk),
-  /// `store.io`, `store.corrupt` (also: a row that this batch read), and `store.sync`: what
-  /// is on disk is not known, the process must stop.
+  /// `store.io`, `store.corrupt` (a row that this batch read, or one that a checkpoint met), and
+  /// `store.sync`: what is on disk is not known, the process must stop.
   Status commit(Limit limit = Limit::kKept);
 
   /// Forgets the batch and begins the next one on the last commit.
   void drop();
 
  private:
-  Status apply(Limit limit);
-  Error commit_error(int failed) const;
   void write(std::string_view absolute_key, std::optional<std::string> value);
 
   Environment& environment_;

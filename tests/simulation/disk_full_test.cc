@@ -178,7 +178,7 @@ TEST(MapFull, RefusesNewWorkOnlyAndLosesNothing) {
         work.world.options().store.map_bytes = bytes;
         work.world.recover();
       };
-      limit_map(*work.world.environment().used_bytes() + (kReservedPages + pages) * kPageBytes);
+      limit_map(work.world.stored_bytes() + (kReservedPages + pages) * kPageBytes);
       while (work.refused() == 0) work.round();
       for (int i = 0; i < kRoundsWhenFull; ++i) work.round();
       work.expect_readable();

@@ -203,7 +203,7 @@ TEST(Kept, GivesWayWhenTheStoreIsNearlyFull) {
   for (int i = 0; i < 3; ++i) world.start("tells", {{"much", std::string(100'000, 'x')}});
   world.run_for(seconds(2));
   EXPECT_EQ(rows_of(world, "outbox"), 9U);
-  const uint64_t used = *world.environment().used_bytes();
+  const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 16;
   world.recover();
@@ -223,7 +223,7 @@ states:
   for (int i = 0; i < 8; ++i) world.publish("say", std::to_string(i), std::string(100'000, 'x'));
   world.run_for(seconds(1));
   EXPECT_EQ(rows_of(world, "outbox"), 8U);
-  const uint64_t used = *world.environment().used_bytes();
+  const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 4;
   world.options().processor.marks.store_reserve = 0;  // it comes without warning

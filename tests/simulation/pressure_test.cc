@@ -121,7 +121,7 @@ states:
 )");
   world.publish("rest", "1");
   world.settle();
-  const uint64_t used = *world.environment().used_bytes();
+  const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 16;
   world.recover();

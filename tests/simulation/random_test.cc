@@ -270,11 +270,13 @@ class Simulation {
 
   void crash(bool after_commit) {
     engine_time_ = std::max(engine_time_, world_.clock.now());
-    const uint64_t used = *world_.environment().used_bytes();
+    EnvironmentOptions store;
+    // Sometimes there is no room until the next time. Sometimes what is committed comes into LMDB
+    // at once, or a little of it.
+    if (one_in(6)) store.soft_limit_bytes = world_.stored_bytes() - 1 + below(3) * 8'192;
+    if (one_in(2)) store.checkpoint_bytes = below(100'000);
     after_commit ? world_.crash_after_commit() : world_.crash();
-    // Sometimes there is no room until the next time.
-    world_.options().store = {};
-    if (one_in(6)) world_.options().store.soft_limit_bytes = used - 1 + below(3) * 8'192;
+    world_.options().store = store;
     world_.recover();
   }
 

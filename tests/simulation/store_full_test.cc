@@ -40,7 +40,7 @@ class StoreFull : public testing::Test {
   /// From now on nothing more fits.
   void fill() {
     world.settle();
-    reopen(*world.environment().used_bytes() - 1);
+    reopen(world.stored_bytes() - 1);
   }
   void reopen(uint64_t limit) {
     world.crash();

@@ -105,6 +105,7 @@ World::~World() {
 void World::recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
+  options_.store.checkpoints_at_close = false;  // who dies does not do that
   const auto make_id = [this](TimePoint now) {
     // Those of one millisecond sort as they were made, so that tests can tell them apart.
     std::array<uint8_t, 10> randomness{};
@@ -265,6 +266,11 @@ double World::metric(std::string_view name) const {
   const size_t at = text.find(line);
   CHECK(at != std::string::npos, "there is no series {}", name);
   return std::stod(text.substr(at + line.size()));
+}
+
+uint64_t World::stored_bytes() {
+  must_have(environment().checkpoint());
+  return environment().used_bytes();
 }
 
 std::map<std::string, std::string> World::rows() const {

@@ -69,7 +69,7 @@ class TestEvaluator {
 };
 
 struct WorldOptions {
-  EnvironmentOptions store;
+  EnvironmentOptions store;  ///< but that nothing is checkpointed at a close
   ProcessorOptions processor;
   uint64_t seed = 1;
 };
@@ -145,6 +145,8 @@ class World {
   std::vector<Event> events(std::string_view type) const;
   /// A series of the metrics, such as `millrace_listeners`.
   double metric(std::string_view name) const;
+  /// The bytes that the store's rows occupy, once all of them are in LMDB.
+  uint64_t stored_bytes();
   /// Every row of the store.
   std::map<std::string, std::string> rows() const;
   Queries& queries() const { return stage_->queries(); }

@@ -1,6 +1,8 @@
 #include "tests/support/file_faults.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -58,6 +60,7 @@ struct State {
   uint64_t nth = 0;
   FileFaults::Counts seen;
   bool struck = false;
+  std::atomic<FileWatcher*> watcher = nullptr;
 };
 
 State& state() {
@@ -69,20 +72,29 @@ bool needs_room(FileFault fault) {
   return fault == FileFault::kFull || fault == FileFault::kShort || fault == FileFault::kNone;
 }
 
-bool is_store_file(int fd) {
+std::string path_of(int fd) {
   std::array<char, 4096> path;
   const std::string link = fmt::format("/proc/self/fd/{}", fd);
   const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
-  return size > 0 &&
-         std::string_view(path.data(), static_cast<size_t>(size)).ends_with("/data.mdb");
+  return {path.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+bool is_lmdb_file(int fd) { return path_of(fd).ends_with("/data.mdb"); }
+
+bool is_store_file(int fd) {
+  const std::string path = path_of(fd);
+  return path.ends_with("/data.mdb") || path.ends_with("/journal-0") ||
+         path.ends_with("/journal-1");
 }
 
 /// LMDB writes roots through a descriptor of its own, which syncs each write.
 bool is_for_roots(int fd) { return (::fcntl(fd, F_GETFL) & O_DSYNC) != 0; }
 
-off_t size_of(int fd) {
+/// How far the disk has room for the file, which may be beyond its end.
+off_t room_of(int fd) {
+  constexpr off_t kBlock = 512;
   struct stat file {};
-  return ::fstat(fd, &file) == 0 ? file.st_size : 0;
+  return ::fstat(fd, &file) == 0 ? std::max(file.st_size, file.st_blocks * kBlock) : 0;
 }
 
 /// How many of the bytes may be written, or the error.
@@ -102,7 +114,7 @@ Verdict on_pages(int fd, off_t at, size_t size) {
     return {0, EIO};
   }
   if (!needs_room(*now.fault)) return allowed;
-  const bool fits = at + static_cast<off_t>(size) <= size_of(fd);
+  const bool fits = at + static_cast<off_t>(size) <= room_of(fd);
   if (fits && *now.fault != FileFault::kNone) return allowed;
   const bool is_first = !std::exchange(now.struck, true);
   if (is_first && *now.fault == FileFault::kShort) return {size / 2, 0};
@@ -113,7 +125,7 @@ int on_reserve(int fd, off_t end) {
   State& now = state();
   const std::lock_guard lock(now.mutex);
   const bool is_full = now.fault && needs_room(*now.fault) && now.seen.writes >= now.nth;
-  if (!is_full || end <= size_of(fd)) return 0;
+  if (!is_full || end <= room_of(fd)) return 0;
   now.struck = true;
   return ENOSPC;
 }
@@ -147,6 +159,18 @@ int failed(int error) {
   return -1;
 }
 
+void tell_of_write(int fd, const void* bytes, ssize_t size, off_t at, bool is_synced) {
+  FileWatcher* const watcher = state().watcher;
+  if (watcher == nullptr || size <= 0) return;
+  watcher->wrote(path_of(fd), static_cast<uint64_t>(at),
+                 {static_cast<const char*>(bytes), static_cast<size_t>(size)}, is_synced);
+}
+
+void tell_of_sync(int fd, int result) {
+  FileWatcher* const watcher = state().watcher;
+  if (watcher != nullptr && result == 0) watcher->synced(path_of(fd));
+}
+
 }  // namespace
 
 void FileFaults::arm(FileFault fault, uint64_t nth) {
@@ -163,6 +187,8 @@ void FileFaults::disarm() {
   const std::lock_guard lock(now.mutex);
   now.fault.reset();
 }
+
+void FileFaults::watch(FileWatcher* watcher) { state().watcher = watcher; }
 
 FileFaults::Counts FileFaults::counts() {
   State& now = state();
@@ -189,11 +215,15 @@ ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
   if (is_for_roots(fd)) {
     if (const int error = on_root(); error != 0) return failed(error);
     const ssize_t written = write(size);
+    tell_of_write(fd, bytes, written, at, true);
     crash_point(CrashPoint::kRootWritten);
     return written;
   }
   const Verdict verdict = on_pages(fd, at, size);
-  return verdict.error != 0 ? failed(verdict.error) : write(verdict.bytes);
+  if (verdict.error != 0) return failed(verdict.error);
+  const ssize_t written = write(verdict.bytes);
+  tell_of_write(fd, bytes, written, at, false);
+  return written;
 }
 
 ssize_t writev(int fd, const iovec* parts, int count) {
@@ -202,19 +232,28 @@ ssize_t writev(int fd, const iovec* parts, int count) {
   if (!is_store_file(fd)) return write(count);
   size_t size = 0;
   for (int i = 0; i < count; ++i) size += parts[i].iov_len;
-  const Verdict verdict = on_pages(fd, ::lseek(fd, 0, SEEK_CUR), size);
+  const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  const Verdict verdict = on_pages(fd, at, size);
   if (verdict.error != 0) return failed(verdict.error);
-  return write(verdict.bytes < size ? count / 2 : count);
+  const ssize_t written = write(verdict.bytes < size ? count / 2 : count);
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
+  }
+  tell_of_write(fd, bytes.data(), written, at, false);
+  return written;
 }
 
 int fdatasync(int fd) {
   using namespace millrace;
   const auto sync = [&] { return static_cast<int>(::syscall(SYS_fdatasync, fd)); };
   if (!is_store_file(fd)) return sync();
-  crash_point(CrashPoint::kPagesWritten);
+  const bool is_checkpoint = is_lmdb_file(fd);
+  if (is_checkpoint) crash_point(CrashPoint::kPagesWritten);
   if (const int error = on_sync(); error != 0) return failed(error);
   const int result = sync();
-  crash_point(CrashPoint::kPagesSynced);
+  tell_of_sync(fd, result);
+  if (is_checkpoint) crash_point(CrashPoint::kPagesSynced);
   return result;
 }
 

@@ -602,6 +602,7 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(g_served.dedupe_window, std::chrono::hours(1));
   EXPECT_EQ(g_served.dedupe_events, 5U);
   EXPECT_EQ(g_served.store_limit, uint64_t{1} << 40);
+  EXPECT_EQ(g_served.checkpoint_bytes, uint64_t{16} << 20);
   env_["MILLRACE_STORE_LIMIT"] = "10GiB";
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(g_served.store_limit, uint64_t{10} << 30);

@@ -91,10 +91,14 @@ TEST(Environment, MeasuresWhatRowsOccupy) {
   Transaction transaction(**environment);
   transaction.put(Table::kLive, "big", std::string(1'000'000, 'x'));
   ASSERT_TRUE(transaction.commit());
-  EXPECT_GE((*environment)->used_bytes().value(), 1'000'000U);
-  EXPECT_LE((*environment)->used_bytes().value(), 1'020'000U);
+  for (const auto place : {"in the journal", "in LMDB"}) {
+    EXPECT_GE((*environment)->used_bytes(), 1'000'000U) << place;
+    EXPECT_LE((*environment)->used_bytes(), 1'020'000U) << place;
+    ASSERT_TRUE((*environment)->checkpoint());
+  }
   transaction.erase(Table::kLive, "big");
   ASSERT_TRUE(transaction.commit());
+  ASSERT_TRUE((*environment)->checkpoint());
   EXPECT_EQ((*environment)->used_bytes(), 0U);
 }
 
@@ -119,6 +123,52 @@ TEST(Environment, KeepsTheSoftLimitExceptForWhatMustPass) {
   transaction.erase(Table::kLive, "first");
   transaction.erase(Table::kLive, "second");
   EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, DoesNotComplainOfRoomThatAMereCheckpointMakes) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 1'000'000});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "large", std::string(900'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+  ASSERT_TRUE((*environment)->checkpoint());
+  EXPECT_EQ((*environment)->check_room(200'000).error().code, "store.full");
+  transaction.erase(Table::kLive, "large");
+  ASSERT_TRUE(transaction.commit());
+  EXPECT_GE((*environment)->used_bytes(), 900'000U) << "its pages are still used";
+  EXPECT_TRUE((*environment)->check_room(200'000));
+  transaction.put(Table::kLive, "another", std::string(900'000, 'x'));
+  EXPECT_TRUE(transaction.commit());
+  transaction.erase(Table::kLive, "another");
+  transaction.put(Table::kLive, "in its place", std::string(900'000, 'x'));
+  EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, ACheckpointWithoutRoomLosesNothingAndRefusesWhatKeepsTheLimit) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  const auto code_of = [](const Status& status) { return status ? "ok" : status.error().code; };
+  const auto write = [&](std::string_view key, size_t size, Limit limit) {
+    transaction.put(Table::kLive, key, std::string(size, 'x'));
+    return code_of(transaction.commit(limit));
+  };
+  // The journal has this room already, LMDB's file has not.
+  EXPECT_EQ(write("first", 1'000'000, Limit::kKept), "ok");
+  FileFaults::arm(FileFault::kFull, 1);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.full");
+  EXPECT_EQ(write("kept", 100, Limit::kKept), "store.full");
+  EXPECT_EQ(write("passed", 100, Limit::kPassed), "ok");
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+  EXPECT_TRUE(transaction.get(Table::kLive, "passed"));
+  EXPECT_FALSE(transaction.get(Table::kLive, "kept"));
+  FileFaults::disarm();
+  EXPECT_EQ(write("kept", 100, Limit::kKept), "ok") << "it has been tried again";
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "ok");
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+  EXPECT_TRUE(transaction.get(Table::kLive, "passed"));
 }
 
 TEST(Environment, AFullMapIsStoreFull) {
@@ -188,21 +238,29 @@ TEST(Environment, AWriteThatAFullDiskCutsShortIsStoreFullToo) {
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);
   Transaction transaction(**environment);
-  const auto commit_a_big_one = [&] {
-    transaction.put(Table::kLive, "big", std::string(1 << 20, 'x'));
-    const Status failed = transaction.commit();
-    return failed ? "committed" : failed.error().code;
+  const auto commit = [&](std::string_view key) {
+    transaction.put(Table::kLive, key, std::string(1 << 20, 'x'));
+    return transaction.commit();
   };
+  const auto code_of = [](const Status& status) { return status ? "ok" : status.error().code; };
+  FileFaults::arm(FileFault::kShort, 1);
+  EXPECT_EQ(code_of(commit("a")), "store.full") << "in the journal";
+  FileFaults::disarm();
+  EXPECT_EQ(transaction.get(Table::kLive, "a"), std::nullopt);
+
+  ASSERT_TRUE(commit("b"));
+  FileFaults::arm(FileFault::kShort, 1);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.full") << "in LMDB";
+  EXPECT_TRUE(transaction.get(Table::kLive, "b"));
+  FileFaults::disarm();
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "ok");
+
   // LMDB writes a big value in one call. Where only its beginning has room, LMDB tells of an
   // input/output error; what that means depends on the room that the disk has left.
-  {
-    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
-    EXPECT_EQ(commit_a_big_one(), "store.sync");
-  }
-  FileFaults::arm(FileFault::kShort, 1);
-  EXPECT_EQ(commit_a_big_one(), "store.full");
-  FileFaults::disarm();
-  EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
+  ASSERT_TRUE(commit("c"));
+  const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.sync");
+  EXPECT_EQ(code_of(commit("d")), "store.sync") << "the process has to stop";
 }
 
 TEST(Environment, KeepsRoomForWhatMustPassWhenTheDiskIsFull) {

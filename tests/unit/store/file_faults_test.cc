@@ -1,4 +1,4 @@
-// The disk that fails as a test wants is the one that LMDB writes to.
+// The disk that fails as a test wants is the one that the journal and LMDB write to.
 #include "tests/support/file_faults.h"
 
 #include <limits>
@@ -39,6 +39,11 @@ class FileFaultsTest : public testing::Test {
     return done ? "ok" : done.error().code;
   }
 
+  std::string checkpoint() {
+    const Status done = environment_->checkpoint();
+    return done ? "ok" : done.error().code;
+  }
+
   std::string write_until_it_fails() {
     for (int i = 0; i < 1000; ++i) {
       const std::string code = write("row " + std::to_string(i), 1000);
@@ -54,16 +59,28 @@ class FileFaultsTest : public testing::Test {
   std::optional<Transaction> tx_;
 };
 
-TEST_F(FileFaultsTest, EachCommitIsSeenToWriteItsPagesToSyncThemAndToWriteItsRoot) {
+TEST_F(FileFaultsTest, ACommitWritesAndSyncsOnce) {
   FileFaults::arm(FileFault::kError, kNever);
   for (uint64_t commits = 1; commits <= 3; ++commits) {
     EXPECT_EQ(write("key"), "ok");
     const FileFaults::Counts seen = FileFaults::counts();
     EXPECT_GE(seen.writes, commits);
     EXPECT_EQ(seen.syncs, commits);
-    EXPECT_EQ(seen.roots, commits);
+    EXPECT_EQ(seen.roots, 0U);
   }
   EXPECT_FALSE(FileFaults::has_struck());
+}
+
+TEST_F(FileFaultsTest, ACheckpointSyncsBothJournalsThenThePagesThenTheRoot) {
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(write("key"), "ok");
+    FileFaults::arm(FileFault::kError, kNever);
+    EXPECT_EQ(checkpoint(), "ok");
+    const FileFaults::Counts seen = FileFaults::counts();
+    EXPECT_GE(seen.writes, 3U);
+    EXPECT_EQ(seen.syncs, 3U);
+    EXPECT_EQ(seen.roots, 1U);
+  }
 }
 
 TEST_F(FileFaultsTest, WithoutRoomTheStoreIsFullAndAsItWas) {
@@ -83,7 +100,7 @@ TEST_F(FileFaultsTest, WithoutRoomTheStoreIsFullAndAsItWas) {
 }
 
 TEST_F(FileFaultsTest, ABatchThatFailedToReachTheDiskIsNotKnownToBeThere) {
-  for (const FileFault fault : {FileFault::kError, FileFault::kSync, FileFault::kRoot}) {
+  for (const FileFault fault : {FileFault::kError, FileFault::kSync}) {
     EXPECT_EQ(write("before"), "ok");
     FileFaults::arm(fault, 1);
     EXPECT_EQ(write("lost"), "store.sync");
@@ -91,6 +108,29 @@ TEST_F(FileFaultsTest, ABatchThatFailedToReachTheDiskIsNotKnownToBeThere) {
     open();
     EXPECT_TRUE(has("before"));
     EXPECT_EQ(write("after"), "ok");
+  }
+}
+
+TEST_F(FileFaultsTest, ACheckpointThatFailsLosesNothingButEndsTheCommits) {
+  constexpr uint64_t kAfterTheJournals = 3;
+  const struct {
+    FileFault fault;
+    uint64_t nth;
+  } faults[] = {
+      {FileFault::kError, 1}, {FileFault::kError, kAfterTheJournals}, {FileFault::kSync, 1},
+      {FileFault::kSync, 2},  {FileFault::kSync, kAfterTheJournals},  {FileFault::kRoot, 1}};
+  for (const auto& [fault, nth] : faults) {
+    const std::string key = "before " + std::to_string(nth);
+    EXPECT_EQ(write(key), "ok");
+    FileFaults::arm(fault, nth);
+    EXPECT_EQ(checkpoint(), "store.sync");
+    EXPECT_TRUE(FileFaults::has_struck());
+    FileFaults::disarm();
+    EXPECT_EQ(write("after"), "store.sync");
+    open();
+    EXPECT_TRUE(has(key));
+    EXPECT_FALSE(has("after"));
+    EXPECT_EQ(checkpoint(), "ok");
   }
 }
 

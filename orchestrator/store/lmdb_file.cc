@@ -1,0 +1,404 @@
+#include "orchestrator/store/lmdb_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lmdb.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "orchestrator/store/codec.h"
+#include "orchestrator/store/store_error.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint64_t kLeastMapBytes = uint64_t{1} << 30;
+constexpr unsigned kMaxReaders = 512;
+
+constexpr const char* kJournalTree = "journal";
+constexpr std::string_view kCheckpointedKey = "checkpointed";
+
+MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
+
+std::string_view to_view(const MDB_val& val) {
+  return {static_cast<const char*>(val.mv_data), val.mv_size};
+}
+
+/// LMDB tells of a write that a full disk cut short as of any other input/output error.
+bool disk_is_full(const std::filesystem::path& folder) {
+  constexpr uint64_t kNothingLeft = uint64_t{1} << 20;
+  struct statvfs disk {};
+  return ::statvfs(folder.c_str(), &disk) == 0 &&
+         uint64_t{disk.f_bavail} * disk.f_frsize < kNothingLeft;
+}
+
+const char* code_of(int error) {
+  switch (error) {
+    case MDB_MAP_FULL:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "store.full";
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_PAGE_FULL:
+    case MDB_CURSOR_FULL:
+      return "store.corrupt";
+    case MDB_VERSION_MISMATCH:
+      return "store.version";
+    case MDB_READERS_FULL:
+      return "store.readers";
+    case MDB_PANIC:
+      return "store.sync";
+    default:
+      return "store.io";
+  }
+}
+
+}  // namespace
+
+const char* advice_for(std::string_view code) {
+  if (code == "store.full") return "; free space or raise the limit";
+  if (code == "store.corrupt") return "; restore the folder from a backup";
+  if (code == "store.version") return "; open it with the version that wrote it";
+  if (code == "store.readers") return "; too many reads at a time";
+  if (code == "store.sync") return "; what reached the disk is not known, stop and start again";
+  return "";
+}
+
+Error store_error(int failed, std::string_view operation, const std::filesystem::path& where) {
+  return store_error(failed, operation, where, code_of(failed));
+}
+
+Error store_error(int failed, std::string_view operation, const std::filesystem::path& where,
+                  const char* code) {
+  return {code, fmt::format("{} in {}: {}{}", operation, where.string(), mdb_strerror(failed),
+                            advice_for(code))};
+}
+
+void CloseEnv::operator()(MDB_env* env) const { mdb_env_close(env); }
+void AbortTxn::operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
+void CloseCursor::operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor); }
+
+// LmdbFile.
+
+Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& folder,
+                                                 uint64_t map_bytes) {
+  std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
+  TRY(file->open_map());
+  TRY(file->fill_to_length());
+  TRY(file->open_trees());
+  return file;
+}
+
+Error LmdbFile::error(int failed, std::string_view operation) const {
+  return store_error(failed, operation, folder_);
+}
+
+Status LmdbFile::open_map() {
+  // Transactions belong to their object, not to a thread (NOTLS). Neither NOSYNC in any form nor
+  // WRITEMAP: the first loses the file at a power cut, the second lets a stray write into it.
+  for (;; map_bytes_ /= 4) {
+    MDB_env* made = nullptr;
+    int failed = mdb_env_create(&made);
+    if (failed != 0) return tl::unexpected(error(failed, "opening"));
+    env_.reset(made);
+    mdb_env_set_maxdbs(made, kTables.size() + 1);
+    mdb_env_set_maxreaders(made, kMaxReaders);
+    mdb_env_set_mapsize(made, map_bytes_);
+    failed = mdb_env_open(made, folder_.c_str(), MDB_NOTLS, 0600);
+    if (failed == 0) break;
+    env_.reset();
+    if (failed != ENOMEM || map_bytes_ / 4 < kLeastMapBytes) {
+      return tl::unexpected(error(failed, "opening"));
+    }
+  }
+  MDB_stat stat;
+  mdb_env_stat(env_.get(), &stat);
+  page_bytes_ = stat.ms_psize;
+  return {};
+}
+
+int LmdbFile::descriptor() const {
+  int file = -1;
+  mdb_env_get_fd(env_.get(), &file);
+  return file;
+}
+
+Status LmdbFile::fill_to_length() {
+  // Touching the map past the end of a file that was cut short raises SIGBUS. Made whole with
+  // zeros, the pages that are missing read as damage instead.
+  MDB_envinfo info;
+  mdb_env_info(env_.get(), &info);
+  map_bytes_ = info.me_mapsize;
+  struct stat found {};
+  if (::fstat(descriptor(), &found) != 0) return tl::unexpected(error(errno, "opening"));
+  const auto wanted = static_cast<off_t>((info.me_last_pgno + 1) * page_bytes_);
+  if (found.st_size < wanted && ::ftruncate(descriptor(), wanted) != 0) {
+    return tl::unexpected(error(errno, "opening"));
+  }
+  return {};
+}
+
+Status LmdbFile::open_trees() {
+  TxnHandle txn = TRY(begin(0));
+  const auto open = [&](const char* name, unsigned& tree) -> Status {
+    const int failed = mdb_dbi_open(txn.get(), name, MDB_CREATE, &tree);
+    if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
+    return {};
+  };
+  for (const auto& [table, name] : kTables) {
+    TRY(open(name, trees_[static_cast<uint8_t>(table)]));
+  }
+  TRY(open(kJournalTree, journal_tree_));
+  const int failed = mdb_txn_commit(txn.release());
+  if (failed != 0) return tl::unexpected(error(failed, "making the tables"));
+  return {};
+}
+
+Result<TxnHandle> LmdbFile::begin(unsigned flags) const {
+  MDB_txn* txn = nullptr;
+  const int failed = mdb_txn_begin(env_.get(), nullptr, flags, &txn);
+  if (failed != 0) return tl::unexpected(error(failed, "beginning a transaction"));
+  return TxnHandle(txn);
+}
+
+Result<std::optional<uint64_t>> LmdbFile::checkpointed() const {
+  const TxnHandle txn = TRY(begin(MDB_RDONLY));
+  MDB_val key = to_val(kCheckpointedKey);
+  MDB_val value;
+  const int failed = mdb_get(txn.get(), journal_tree_, &key, &value);
+  if (failed == MDB_NOTFOUND) return std::optional<uint64_t>();
+  if (failed != 0) return tl::unexpected(error(failed, "reading what was checkpointed"));
+  Reader reader(to_view(value));
+  const uint64_t commit = reader.u64();
+  if (!reader.done()) return tl::unexpected(error(MDB_CORRUPTED, "reading what was checkpointed"));
+  return std::optional(commit);
+}
+
+Result<LmdbFile::Size> LmdbFile::measure() const {
+  Size size;
+  MDB_envinfo info;
+  mdb_env_info(env_.get(), &info);
+  size.end_bytes = (info.me_last_pgno + 1) * page_bytes_;
+  const TxnHandle txn = TRY(begin(MDB_RDONLY));
+  for (const auto& [table, name] : kTables) {
+    MDB_stat stat;
+    const int failed = mdb_stat(txn.get(), tree(table), &stat);
+    if (failed != 0) return tl::unexpected(error(failed, "measuring"));
+    size.branch_pages += stat.ms_branch_pages;
+    size.leaf_pages += stat.ms_leaf_pages;
+    size.used_bytes +=
+        (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * page_bytes_;
+  }
+  return size;
+}
+
+uint64_t LmdbFile::room_for(size_t key_size, size_t value_size) const {
+  constexpr uint64_t kNodeHead = 8;
+  constexpr uint64_t kPageHead = 16;
+  uint64_t in_leaf = kNodeHead + key_size + value_size;
+  uint64_t own = 0;
+  if (in_leaf > (page_bytes_ - kPageHead) / 2) {
+    own = (kPageHead + value_size + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+    in_leaf = kNodeHead + key_size + sizeof(uint64_t);
+  }
+  return own + 2 * in_leaf;
+}
+
+Status LmdbFile::allocate(uint64_t from, uint64_t to) {
+  const auto bytes = static_cast<off_t>(to - from);
+  if (::fallocate(descriptor(), 0, static_cast<off_t>(from), bytes) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+    return tl::unexpected(error(errno, "reserving room"));
+  }
+  return {};
+}
+
+// LmdbReader.
+
+bool LmdbReader::begin() {
+  if (has_begun_) return true;
+  if (!status_) return false;
+  if (txn_ == nullptr) {
+    Result<TxnHandle> begun = file_->begin(MDB_RDONLY);
+    if (!begun) {
+      status_ = tl::unexpected(begun.error());
+      return false;
+    }
+    txn_ = std::move(*begun);
+  } else if (const int failed = mdb_txn_renew(txn_.get()); failed != 0) {
+    status_ = tl::unexpected(file_->error(failed, "beginning to read"));
+    return false;
+  }
+  return has_begun_ = true;
+}
+
+void LmdbReader::release() {
+  if (has_begun_) mdb_txn_reset(txn_.get());
+  has_begun_ = false;
+  status_ = {};
+}
+
+void LmdbReader::note(int failed, Table table) const {
+  if (!status_) return;
+  status_ = tl::unexpected(file_->error(failed, fmt::format("reading {}", table_name(table))));
+}
+
+std::optional<std::string_view> LmdbReader::get(Table table, std::string_view key) const {
+  MDB_val k = to_val(key);
+  MDB_val value;
+  const int failed = mdb_get(txn_.get(), file_->tree(table), &k, &value);
+  if (failed == 0) return to_view(value);
+  if (failed != MDB_NOTFOUND) note(failed, table);
+  return std::nullopt;
+}
+
+// LmdbCursor.
+
+LmdbCursor::LmdbCursor(const LmdbReader& reader, const KeyRange& range, Direction direction)
+    : reader_(reader), table_(table_of(range.low)), direction_(direction) {
+  MDB_cursor* opened = nullptr;
+  const int failed = mdb_cursor_open(reader.txn_.get(), reader.file_->tree(table_), &opened);
+  if (failed != 0) {
+    reader_.note(failed, table_);
+    return;
+  }
+  cursor_.reset(opened);
+  const std::string_view end =
+      table_of(range.high) == table_ ? key_of(range.high) : std::string_view();
+  if (direction == Direction::kForward) {
+    bound_ = end;
+    seek(key_of(range.low));
+  } else {
+    bound_ = key_of(range.low);
+    seek_before(end);
+  }
+}
+
+void LmdbCursor::next() { move(direction_ == Direction::kForward ? MDB_NEXT : MDB_PREV); }
+
+void LmdbCursor::seek(std::string_view key) {
+  if (key.empty()) return move(MDB_FIRST);
+  key_ = key;
+  move(MDB_SET_RANGE);
+}
+
+void LmdbCursor::seek_before(std::string_view key) {
+  if (key.empty()) return move(MDB_LAST);
+  key_ = key;
+  const int found = get(MDB_SET_RANGE);
+  if (found == MDB_NOTFOUND) return move(MDB_LAST);
+  if (found != 0) return reader_.note(found, table_);
+  move(MDB_PREV);
+}
+
+void LmdbCursor::move(int operation) {
+  const int failed = get(operation);
+  if (failed != 0 && failed != MDB_NOTFOUND) reader_.note(failed, table_);
+  valid_ = failed == 0 && is_inside();
+}
+
+int LmdbCursor::get(int operation) {
+  MDB_val key = to_val(key_);
+  MDB_val value{};
+  const int failed =
+      mdb_cursor_get(cursor_.get(), &key, &value, static_cast<MDB_cursor_op>(operation));
+  key_ = to_view(key);
+  value_ = to_view(value);
+  return failed;
+}
+
+bool LmdbCursor::is_inside() const {
+  if (direction_ == Direction::kBackward) return key_ >= bound_;
+  return bound_.empty() || key_ < bound_;
+}
+
+// LmdbWriter.
+
+Result<LmdbWriter> LmdbWriter::begin(LmdbFile& file) {
+  TxnHandle txn = TRY(file.begin(0));
+  return LmdbWriter(file, std::move(txn));
+}
+
+int LmdbWriter::open_table(Table table) {
+  MDB_cursor* opened = nullptr;
+  if (const int failed = mdb_cursor_open(txn_.get(), file_->tree(table), &opened); failed != 0) {
+    return failed;
+  }
+  cursor_.reset(opened);
+  table_ = table;
+  MDB_val key;
+  MDB_val value;
+  const int failed = mdb_cursor_get(opened, &key, &value, MDB_LAST);
+  if (failed != 0 && failed != MDB_NOTFOUND) return failed;
+  last_ = failed == 0 ? to_view(key) : std::string_view();
+  return 0;
+}
+
+Result<uint64_t> LmdbWriter::write(std::string_view absolute_key,
+                                   std::optional<std::string_view> value) {
+  const Table table = table_of(absolute_key);
+  const std::string_view key = key_of(absolute_key);
+  const auto failed_with = [&](int failed) {
+    return tl::unexpected(file_->error(failed, fmt::format("checkpointing {}", table_name(table))));
+  };
+  if (table_ != table) {
+    if (const int failed = open_table(table); failed != 0) return failed_with(failed);
+  }
+  MDB_val k = to_val(key);
+  if (!value) {
+    // Rows that lived shortly never came here.
+    MDB_val ignored;
+    int failed = mdb_cursor_get(cursor_.get(), &k, &ignored, MDB_SET);
+    if (failed == MDB_NOTFOUND) return uint64_t{0};
+    if (failed == 0) failed = mdb_cursor_del(cursor_.get(), 0);
+    if (failed != 0) return failed_with(failed);
+    return file_->page_bytes_;
+  }
+  // Past the end pages are filled instead of split in halves: rows of 1 KB take two thirds of
+  // the space, small ones a little less, in no more time.
+  MDB_val v = to_val(*value);
+  const bool is_past_end = key > last_;
+  if (is_past_end) last_ = key;
+  const int failed = mdb_cursor_put(cursor_.get(), &k, &v, is_past_end ? MDB_APPEND : 0);
+  if (failed != 0) return failed_with(failed);
+  return key.size() + value->size() + (is_past_end ? 0 : file_->page_bytes_);
+}
+
+Status LmdbWriter::set_checkpointed(uint64_t commit) {
+  Writer row;
+  row.u64(commit);
+  MDB_val key = to_val(kCheckpointedKey);
+  MDB_val value = to_val(row.view());
+  const int failed = mdb_put(txn_.get(), file_->journal_tree_, &key, &value, 0);
+  if (failed != 0) return tl::unexpected(file_->error(failed, "ending a checkpoint"));
+  return {};
+}
+
+Status LmdbWriter::commit() {
+  cursor_.reset();
+  const int failed = mdb_txn_commit(txn_.release());
+  if (failed != 0) return tl::unexpected(commit_error(failed));
+  return {};
+}
+
+Error LmdbWriter::commit_error(int failed) const {
+  constexpr std::string_view kOperation = "committing a checkpoint";
+  // Pages of the transaction that could not be written change nothing: no root points to them. But
+  // the root may have been in the writing (LMDB then refuses to begin another transaction), and a
+  // failed sync of the pages may have lost others.
+  const Result<TxnHandle> next = file_->begin(0);
+  if (!next) return next.error();
+  if (failed != EIO) return file_->error(failed, kOperation);
+  return store_error(failed, kOperation, file_->folder_,
+                     disk_is_full(file_->folder_) ? "store.full" : "store.sync");
+}
+
+}  // namespace millrace

@@ -1,0 +1,171 @@
+#include "orchestrator/store/memtable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kFirstBlock = 4096;
+constexpr size_t kLargestBlock = size_t{1} << 20;
+constexpr size_t kAlignment = alignof(std::atomic<void*>);
+
+}  // namespace
+
+/// Followed by `height` links, then by the key.
+struct Memtable::Node {
+  std::atomic<const Version*> newest;
+  uint32_t key_size;
+  int32_t height;
+
+  static size_t size(std::string_view key, int height) {
+    return sizeof(Node) + static_cast<size_t>(height) * sizeof(std::atomic<Node*>) + key.size();
+  }
+  std::atomic<Node*>& link(int level) const {
+    auto* const first = reinterpret_cast<std::atomic<Node*>*>(const_cast<Node*>(this) + 1);
+    return first[level];
+  }
+  Node* next(int level) const { return link(level).load(std::memory_order_acquire); }
+  std::string_view key() const { return {reinterpret_cast<const char*>(&link(height)), key_size}; }
+};
+
+std::optional<std::string_view> Memtable::Version::value() const {
+  if (size == kDeleted) return std::nullopt;
+  return std::string_view(reinterpret_cast<const char*>(this + 1), size);
+}
+
+Memtable::Memtable() : head_(make_node({}, kMaxHeight)) { bytes_ = 0; }
+
+char* Memtable::allocate(size_t size) {
+  size = (size + kAlignment - 1) / kAlignment * kAlignment;
+  bytes_ += size;
+  if (size > left_) {
+    // Blocks double, so that a store that hardly changes stays small.
+    left_ = std::max(size, std::min(kFirstBlock << blocks_.size(), kLargestBlock));
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    free_ = blocks_.back().get();
+  }
+  left_ -= size;
+  return std::exchange(free_, free_ + size);
+}
+
+Memtable::Node* Memtable::make_node(std::string_view key, int height) {
+  auto* const node = new (allocate(Node::size(key, height)))
+      Node{{nullptr}, static_cast<uint32_t>(key.size()), height};
+  for (int level = 0; level < height; ++level) new (&node->link(level)) std::atomic<Node*>(nullptr);
+  if (!key.empty()) std::memcpy(const_cast<char*>(node->key().data()), key.data(), key.size());
+  return node;
+}
+
+const Memtable::Version* Memtable::make_version(uint64_t commit,
+                                                std::optional<std::string_view> value,
+                                                const Version* older) {
+  const size_t size = value ? value->size() : 0;
+  auto* const version = new (allocate(sizeof(Version) + size)) Version;
+  version->commit = commit;
+  version->size = value ? size : Version::kDeleted;
+  version->older = older;
+  if (size > 0) std::memcpy(version + 1, value->data(), size);
+  return version;
+}
+
+/// One node in four is a level higher. From the same seed always, so that nothing depends on luck.
+int Memtable::random_height() {
+  int height = 1;
+  for (; height < kMaxHeight; ++height) {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    if (random_ % 4 != 0) break;
+  }
+  return height;
+}
+
+void Memtable::before_on_each(std::string_view key, Links& nodes) const {
+  Node* node = head_;
+  for (int level = kMaxHeight - 1; level >= 0; --level) {
+    for (Node* next = node->next(level); next != nullptr && next->key() < key;
+         next = node->next(level)) {
+      node = next;
+    }
+    nodes[static_cast<size_t>(level)] = node;
+  }
+}
+
+const Memtable::Node* Memtable::before(std::string_view key) const {
+  Links nodes;
+  before_on_each(key, nodes);
+  return nodes[0] == head_ ? nullptr : nodes[0];
+}
+
+Memtable::Node* Memtable::at_or_after(std::string_view key) const {
+  Links nodes;
+  before_on_each(key, nodes);
+  return nodes[0]->next(0);
+}
+
+const Memtable::Version* Memtable::version_at(const Node& node, uint64_t commit) {
+  const Version* version = node.newest.load(std::memory_order_acquire);
+  while (version != nullptr && version->commit > commit) version = version->older;
+  return version;
+}
+
+const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
+                                       std::optional<std::string_view> value) {
+  Links before;
+  before_on_each(key, before);
+  Node* const found = before[0]->next(0);
+  if (found != nullptr && found->key() == key) {
+    const Version* const older = found->newest.load(std::memory_order_relaxed);
+    found->newest.store(make_version(commit, value, older), std::memory_order_release);
+    return older;
+  }
+  // Whole before it is linked, and linked from below: a reader finds it on every level that it
+  // comes from, or not yet.
+  Node* const node = make_node(key, random_height());
+  node->newest.store(make_version(commit, value, nullptr), std::memory_order_relaxed);
+  for (int level = 0; level < node->height; ++level) {
+    std::atomic<Node*>& link = before[static_cast<size_t>(level)]->link(level);
+    node->link(level).store(link.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    link.store(node, std::memory_order_release);
+  }
+  ++rows_;
+  return nullptr;
+}
+
+const Memtable::Version* Memtable::find(std::string_view key, uint64_t commit) const {
+  const Node* const node = at_or_after(key);
+  return node != nullptr && node->key() == key ? version_at(*node, commit) : nullptr;
+}
+
+Memtable::Cursor::Cursor(const Memtable& table, uint64_t commit, const KeyRange& range,
+                         Direction direction)
+    : table_(table), commit_(commit), range_(range), direction_(direction) {
+  settle(direction == Direction::kForward ? table.at_or_after(range.low)
+                                          : table.before(range.high));
+}
+
+std::string_view Memtable::Cursor::key() const { return node_->key(); }
+
+void Memtable::Cursor::next() {
+  settle(direction_ == Direction::kForward ? node_->next(0) : table_.before(node_->key()));
+}
+
+/// Goes on to the first row from `node` on that the commit has.
+void Memtable::Cursor::settle(const Node* node) {
+  const bool is_forward = direction_ == Direction::kForward;
+  for (; node != nullptr; node = is_forward ? node->next(0) : table_.before(node->key())) {
+    const bool is_inside = is_forward ? node->key() < range_.high : node->key() >= range_.low;
+    if (!is_inside) break;
+    version_ = version_at(*node, commit_);
+    if (version_ != nullptr) {
+      node_ = node;
+      return;
+    }
+  }
+  node_ = nullptr;
+}
+
+}  // namespace millrace

@@ -1,0 +1,300 @@
+#include "orchestrator/store/overlay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/crash_point.h"
+#include "orchestrator/store/store_error.h"
+
+namespace millrace {
+namespace {
+
+/// What one transaction of a checkpoint may change: more would keep the disk, and so commits, busy
+/// for longer; less costs syncs. A small `checkpoint_bytes` gets small steps.
+uint64_t step_bytes(uint64_t checkpoint_bytes) {
+  constexpr uint64_t kMost = uint64_t{4} << 20;
+  return std::clamp<uint64_t>(checkpoint_bytes / 4, 1, kMost);
+}
+
+bool is_full(const Error& error) { return error.code == "store.full"; }
+
+/// What no second try can mend.
+bool is_final(const Error& error) { return error.code == "store.sync"; }
+
+/// All absolute keys.
+const KeyRange kEverything{"", "\xff"};
+
+}  // namespace
+
+Overlay::Overlay(std::filesystem::path folder, LmdbFile& file, const OverlayOptions& options)
+    : folder_(std::move(folder)), options_(options), file_(file) {}
+
+Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& folder, LmdbFile& file,
+                                               const OverlayOptions& options) {
+  std::unique_ptr<Overlay> overlay(new Overlay(folder, file, options));
+  overlay->size_ = TRY(file.measure());
+  const auto checkpointed = TRY(file.checkpointed());
+  uint64_t first_of_file = checkpointed.value_or(0) + 1;
+  overlay->journal_ =
+      TRY(Journal::open(folder, checkpointed, options.reserve_bytes,
+                        [&](uint64_t first, uint64_t commit, std::string_view write_set) {
+                          if (std::exchange(first_of_file, first) != first) overlay->freeze();
+                          return overlay->replay(commit, write_set);
+                        }));
+  overlay->commit_ = overlay->journal_->last();
+  overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
+  return overlay;
+}
+
+Overlay::~Overlay() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Overlay::take(Layers& layers) const {
+  // Under one lock: a checkpoint that ended in between would bring commits into LMDB's version that
+  // came after ours.
+  const std::lock_guard lock(mutex_);
+  layers.active = active_.table;
+  layers.frozen = frozen_ ? frozen_->table : nullptr;
+  layers.commit = commit_.load(std::memory_order_acquire);
+  return layers.lmdb.begin();
+}
+
+Status Overlay::replay(uint64_t commit, std::string_view write_set) {
+  const bool is_whole =
+      each_write(write_set, [&](std::string_view key, auto value) { add(commit, key, value); });
+  if (is_whole) return {};
+  return fail("store.corrupt", fmt::format("commit {} in the journal of {} is no write-set{}",
+                                           commit, folder_.string(), advice_for("store.corrupt")));
+}
+
+void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::string_view> value) {
+  const auto room = [&](const std::optional<std::string_view>& of) {
+    return of ? static_cast<int64_t>(file_.room_for(key.size(), of->size())) : 0;
+  };
+  const Memtable::Version* const before = active_.table->add(commit, key, value);
+  active_.load.rows = active_.table->rows();
+  active_.load.bytes += room(value) - (before == nullptr ? 0 : room(before->value()));
+  active_.last = commit;
+}
+
+Status Overlay::commit(const WriteSet& writes, Limit limit) {
+  if (limit == Limit::kKept) TRY(keep_room(writes));
+  TRY(make_way(limit));
+  Status appended = journal_->append(writes, limit);
+  if (!appended && is_full(appended.error())) {
+    TRY(checkpoint());  // the other journal may have the room
+    appended = journal_->append(writes, limit);
+  }
+  TRY(std::move(appended));
+  const uint64_t commit = journal_->last();
+  for (const auto& [key, value] : writes) add(commit, key, value);
+  commit_.store(commit, std::memory_order_release);
+  crash_point(CrashPoint::kCommitted);
+  return {};
+}
+
+// Room.
+
+/// The checkpoint must find room for whatever is committed.
+Status Overlay::keep_room(const WriteSet& writes) {
+  Load load = waiting();
+  for (const auto& [key, value] : writes) {
+    ++load.rows;
+    if (value) load.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
+  }
+  if (!has_failed() && find_room(load)) return {};
+  // Loads are estimates. What counts is what LMDB then holds, and what the batch takes away.
+  TRY(checkpoint());
+  Load batch{.rows = writes.size()};
+  LmdbReader reader(file_);
+  if (!reader.begin()) return reader.status();
+  for (const auto& [key, value] : writes) {
+    const auto before = reader.get(table_of(key), key_of(key));
+    if (value) batch.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
+    if (before) batch.bytes -= static_cast<int64_t>(file_.room_for(key.size(), before->size()));
+  }
+  TRY(reader.status());
+  return find_room(batch);
+}
+
+Overlay::Load Overlay::waiting() const {
+  const std::lock_guard lock(mutex_);
+  Load load = active_.load;
+  if (frozen_) {
+    load.rows += frozen_->load.rows;
+    load.bytes += frozen_->load.bytes;
+  }
+  return load;
+}
+
+Status Overlay::find_room(Load load) {
+  const LmdbFile::Size size = [&] {
+    const std::lock_guard lock(mutex_);
+    return size_;
+  }();
+  const auto room = static_cast<uint64_t>(std::max<int64_t>(load.bytes, 0));
+  // LMDB writes each page anew that it changes.
+  const uint64_t copies =
+      (std::min(load.rows, size.leaf_pages) + size.branch_pages) * file_.page_bytes();
+  const auto check = [&](uint64_t wanted, uint64_t most) -> Status {
+    if (wanted <= most) return {};
+    return fail("store.full", fmt::format("{} would hold {} bytes of the {} that it may; delete "
+                                          "instances or raise the limit",
+                                          folder_.string(), wanted, most));
+  };
+  const auto used = static_cast<uint64_t>(
+      std::max<int64_t>(static_cast<int64_t>(size.used_bytes) + load.bytes, 0));
+  TRY(check(used, options_.soft_limit_bytes));
+  TRY(check(used + copies + options_.reserve_bytes, file_.map_bytes()));
+  if (options_.reserve_bytes == 0) return {};
+  const uint64_t to = size.end_bytes + room + copies + options_.reserve_bytes;
+  if (to <= allocated_to_) return {};
+  // A little more, so that it is seldom done.
+  TRY(file_.allocate(size.end_bytes, to + options_.reserve_bytes));
+  allocated_to_ = to + options_.reserve_bytes;
+  return {};
+}
+
+bool Overlay::has_failed() const {
+  const std::lock_guard lock(mutex_);
+  return failure_.has_value();
+}
+
+uint64_t Overlay::used_bytes() const {
+  const int64_t load = waiting().bytes;
+  const std::lock_guard lock(mutex_);
+  return size_.used_bytes + static_cast<uint64_t>(std::max<int64_t>(load, 0));
+}
+
+// Turning to the next memtable.
+
+/// A memtable that is full is frozen if no other is. While one is, it may grow on, but no faster
+/// than that one goes to LMDB: so commits wait a little each rather than one of them for long.
+Status Overlay::make_way(Limit limit) {
+  const uint64_t bytes = active_.table->bytes();
+  {
+    std::unique_lock lock(mutex_);
+    const auto is_in_time = [&] {
+      if (!frozen_ || failure_ || bytes < options_.checkpoint_bytes) return true;
+      const auto over = static_cast<double>(bytes - options_.checkpoint_bytes);
+      return over * static_cast<double>(frozen_->load.rows) <
+             static_cast<double>(options_.checkpoint_bytes) * static_cast<double>(applied_rows_);
+    };
+    changed_.wait(lock, is_in_time);
+    // Where the checkpoint lacks room, what makes some must get on.
+    if (failure_ && !(is_full(*failure_) && limit == Limit::kPassed)) {
+      return tl::unexpected(*failure_);
+    }
+    if (frozen_ || bytes < options_.checkpoint_bytes) return {};
+  }
+  return turn();
+}
+
+/// Freezes the active memtable and goes on in another and in the other journal.
+Status Overlay::turn() {
+  TRY(journal_->turn());
+  const std::lock_guard lock(mutex_);
+  freeze();
+  changed_.notify_all();
+  return {};
+}
+
+void Overlay::freeze() {
+  frozen_ = std::exchange(active_, {});
+  applied_rows_ = 0;
+}
+
+Status Overlay::checkpoint() {
+  TRY(drain());
+  if (active_.table->empty()) return {};
+  TRY(turn());
+  return drain();
+}
+
+/// Waits until no memtable is frozen.
+Status Overlay::drain() {
+  std::unique_lock lock(mutex_);
+  if (failure_ && !is_final(*failure_)) {
+    failure_.reset();  // there may be room by now
+    changed_.notify_all();
+  }
+  changed_.wait(lock, [&] { return !frozen_ || failure_; });
+  if (failure_) return tl::unexpected(*failure_);
+  return {};
+}
+
+// The checkpoint thread.
+
+void Overlay::run() {
+  while (true) {
+    Level level;  // let go of without the mutex: to free so much memory takes a while
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || (frozen_ && !failure_); });
+      if (stopping_) return;
+      level = *frozen_;
+    }
+    Status done = apply(level);
+    if (stopping_) return;
+    const Result<LmdbFile::Size> size = file_.measure();
+    if (done && !size) done = tl::unexpected(size.error());
+    if (!done) spdlog::error("{}; nothing is lost, it is in the journal", done.error().message);
+    {
+      const std::lock_guard lock(mutex_);
+      if (done) {
+        frozen_.reset();
+        size_ = *size;
+      } else {
+        failure_ = done.error();
+      }
+    }
+    changed_.notify_all();
+    if (!done && is_final(done.error()) && options_.on_failure) options_.on_failure(done.error());
+  }
+}
+
+Status Overlay::apply(const Level& level) {
+  // With less room shorter transactions may do: what one frees, the next but one takes.
+  std::string from;
+  Status done;
+  for (uint64_t most = step_bytes(options_.checkpoint_bytes); most > 0; most /= 16) {
+    done = apply(level, from, most);
+    if (done || !is_full(done.error())) break;
+  }
+  return done;
+}
+
+/// Brings the rows from key `from` on into LMDB, moving it on.
+Status Overlay::apply(const Level& level, std::string& from, uint64_t most_bytes) {
+  const KeyRange range{from, kEverything.high};
+  Memtable::Cursor rows(*level.table, level.last, range, Direction::kForward);
+  while (true) {
+    LmdbWriter writer = TRY(LmdbWriter::begin(file_));
+    uint64_t applied = 0;
+    for (uint64_t bytes = 0; rows.valid() && bytes < most_bytes; rows.next(), ++applied) {
+      bytes += TRY(writer.write(rows.key(), rows.value()));
+    }
+    if (!rows.valid()) TRY(writer.set_checkpointed(level.last));
+    TRY(writer.commit());
+    if (!rows.valid()) break;
+    crash_point(CrashPoint::kCheckpointStep);
+    from = rows.key();
+    if (stopping_) return {};
+    const std::lock_guard lock(mutex_);
+    applied_rows_ += applied;
+    changed_.notify_all();
+  }
+  crash_point(CrashPoint::kCheckpointed);
+  return {};
+}
+
+}  // namespace millrace

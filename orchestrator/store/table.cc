@@ -1,0 +1,19 @@
+#include "orchestrator/store/table.h"
+
+#include "base/check.h"
+
+namespace millrace {
+
+const char* table_name(Table table) {
+  for (const TableName& entry : kTables) {
+    if (entry.table == table) return entry.name;
+  }
+  CHECK(false, "no table '{}'", static_cast<char>(table));
+}
+
+void AbsoluteKey::check_size(Table table, std::string_view key) {
+  CHECK(!key.empty() && key.size() <= kMaxKeySize, "a key of {} bytes in {}", key.size(),
+        table_name(table));
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// Table: the named trees of rows, and the absolute keys under which journal, memory and LMDB know a
+// row: the table's byte, then the key.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+/// A named tree of rows. The value is the first byte of the absolute keys of its rows and never
+/// changes its meaning; kTables gives the name on disk.
+enum class Table : uint8_t {
+  kMeta = 'm',
+  kNamespaces = 'n',
+  kWorkflows = 'w',
+  kDefinitions = 'd',
+  kLive = 'l',
+  kEnded = 'e',
+  kHistory = 'h',
+  kGroups = 'g',
+  kDelayed = 't',
+  kOutbox = 'o',
+  kSent = 'a',
+  kDedupe = 'k',
+  kRecent = 'r',
+  kInbox = 'i',
+  kFanout = 'f',
+  kIdempotency = 'q',
+  kVariables = 'v',
+  kSecrets = 's',
+  kSchedules = 'c',
+  kDeadLetters = 'x',
+};
+
+struct TableName {
+  Table table;
+  const char* name;
+};
+
+/// Every table, once. A new one is added here and above, nowhere else.
+inline constexpr std::array<TableName, 20> kTables{{
+    {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
+    {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
+    {Table::kLive, "live"},           {Table::kEnded, "ended"},
+    {Table::kHistory, "history"},     {Table::kGroups, "groups"},
+    {Table::kDelayed, "delayed"},     {Table::kOutbox, "outbox"},
+    {Table::kSent, "sent"},           {Table::kDedupe, "dedupe"},
+    {Table::kRecent, "recent"},       {Table::kInbox, "inbox"},
+    {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
+    {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
+    {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
+}};
+
+/// The table's name on disk and in messages.
+const char* table_name(Table table);
+
+/// Keys are 1 to 511 bytes, without the table's byte; LMDB takes no longer ones.
+inline constexpr size_t kMaxKeySize = 511;
+
+inline Table table_of(std::string_view absolute_key) {
+  return static_cast<Table>(static_cast<uint8_t>(absolute_key.front()));
+}
+
+inline std::string_view key_of(std::string_view absolute_key) { return absolute_key.substr(1); }
+
+/// A table's byte and a key in one piece, without the heap. A key of another size is a bug.
+class AbsoluteKey {
+ public:
+  AbsoluteKey(Table table, std::string_view key) : size_(key.size() + 1) {
+    check_size(table, key);
+    bytes_[0] = static_cast<char>(table);
+    std::memcpy(bytes_ + 1, key.data(), key.size());
+  }
+
+  std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  static void check_size(Table table, std::string_view key);
+
+  size_t size_;
+  char bytes_[1 + kMaxKeySize];
+};
+
+/// The absolute keys from `low` on that come before `high`.
+struct KeyRange {
+  std::string low;
+  std::string high;
+};
+
+enum class Direction : uint8_t { kForward, kBackward };
+
+}  // namespace millrace

@@ -1,0 +1,378 @@
+// What the journal gives back after every kind of end: each commit as it was written, or none from
+// one on, or an error; never anything else.
+#include "orchestrator/store/journal.h"
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+using Commits = std::map<uint64_t, WriteSet>;
+
+constexpr uint64_t kReserve = 0;
+
+/// Where a sync costs nothing, if there is such a place: there are thousands.
+std::string fast_folder() {
+  const char* const shared_memory = "/dev/shm/";
+  return std::filesystem::is_directory(shared_memory) ? shared_memory : testing::TempDir();
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_content(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+/// Something of each kind, different for each commit. Its last byte is no zero.
+WriteSet writes_of(uint64_t commit) {
+  const std::string name = std::to_string(commit);
+  return {{"a" + name, std::nullopt},
+          {"lempty", ""},
+          {"m" + name, std::string(commit % 40, 'v') + name}};
+}
+
+/// Where the next record goes.
+uint64_t tail_of(std::string_view bytes) { return (bytes.find_last_not_of('\0') + 1 + 7) / 8 * 8; }
+
+class JournalTest : public testing::Test {
+ protected:
+  /// Opens the folder. What it shows is in found_, by the first commit of its file in files_.
+  Status open(std::optional<uint64_t> checkpointed = std::nullopt) {
+    journal_.reset();
+    found_.clear();
+    files_.clear();
+    auto opened = Journal::open(folder_.path(), checkpointed, kReserve,
+                                [&](uint64_t first, uint64_t commit, std::string_view bytes) {
+                                  WriteSet& writes = found_[commit];
+                                  CHECK(each_write(bytes, [&](std::string_view key, auto value) {
+                                    writes.emplace(key, value);
+                                  }));
+                                  files_[first] = commit;
+                                  return Status();
+                                });
+    if (!opened) return tl::unexpected(opened.error());
+    journal_ = std::move(*opened);
+    return {};
+  }
+
+  std::string code_of_opening(std::optional<uint64_t> checkpointed = std::nullopt) {
+    const Status opened = open(checkpointed);
+    return opened ? "ok" : opened.error().code;
+  }
+
+  void append(int commits) {
+    for (int i = 0; i < commits; ++i) {
+      const uint64_t next = journal_->last() + 1;
+      ASSERT_TRUE(journal_->append(writes_of(next), Limit::kKept));
+    }
+  }
+
+  void expect_found(uint64_t first, uint64_t last) {
+    Commits expected;
+    for (uint64_t commit = first; commit <= last; ++commit) expected[commit] = writes_of(commit);
+    EXPECT_TRUE(found_ == expected) << found_.size() << " commits, not " << expected.size();
+  }
+
+  std::filesystem::path path(int file) const {
+    return folder_.path() / ("journal-" + std::to_string(file));
+  }
+
+  Folder folder_{fast_folder()};
+  std::unique_ptr<Journal> journal_;
+  Commits found_;
+  std::map<uint64_t, uint64_t> files_;  ///< first commit of a file to the last
+};
+
+TEST_F(JournalTest, GivesBackWhatWasAppended) {
+  ASSERT_TRUE(open());
+  EXPECT_EQ(journal_->last(), 0U);
+  for (int i = 0; i < 3; ++i) {
+    append(20);
+    ASSERT_TRUE(open());
+    expect_found(1, journal_->last());
+  }
+  EXPECT_EQ(journal_->last(), 60U);
+}
+
+TEST_F(JournalTest, IsSmallWhereLittleIsWritten) {
+  ASSERT_TRUE(open());
+  append(10);
+  EXPECT_LE(std::filesystem::file_size(path(0)), 128U << 10);
+  EXPECT_LE(std::filesystem::file_size(path(1)), 128U << 10);
+}
+
+TEST_F(JournalTest, TakesACommitThatIsLargerThanItsSteps) {
+  ASSERT_TRUE(open());
+  append(1);
+  const WriteSet large{{"l", std::string(5'000'001, 'x')}};
+  ASSERT_TRUE(journal_->append(large, Limit::kKept));
+  ASSERT_TRUE(open());
+  EXPECT_THAT(found_, ElementsAre(Pair(1, writes_of(1)), Pair(2, large)));
+}
+
+TEST_F(JournalTest, ShowsNothingThatIsCheckpointed) {
+  ASSERT_TRUE(open());
+  append(5);
+  ASSERT_TRUE(journal_->turn());
+  append(3);
+  ASSERT_TRUE(open(5));
+  expect_found(6, 8);
+  EXPECT_THAT(files_, ElementsAre(Pair(6, 8)));
+  append(2);
+  ASSERT_TRUE(journal_->turn());
+  EXPECT_EQ(code_of_opening(10), "ok");
+  EXPECT_THAT(found_, IsEmpty());
+  EXPECT_EQ(journal_->last(), 10U);
+}
+
+TEST_F(JournalTest, ShowsTwoFilesInTheirOrder) {
+  ASSERT_TRUE(open());
+  append(5);
+  ASSERT_TRUE(journal_->turn());
+  append(3);
+  ASSERT_TRUE(journal_->turn());
+  append(4);
+  ASSERT_TRUE(open(5));
+  expect_found(6, 12);
+  EXPECT_THAT(files_, ElementsAre(Pair(6, 8), Pair(9, 12)));
+  append(1);
+  ASSERT_TRUE(open(5));
+  expect_found(6, 13);
+  ASSERT_TRUE(open(8));
+  expect_found(9, 13);
+}
+
+TEST_F(JournalTest, WhatAFileHeldBeforeIsNotThereAnyMore) {
+  ASSERT_TRUE(open());
+  append(50);
+  ASSERT_TRUE(journal_->turn());
+  append(3);
+  ASSERT_TRUE(journal_->turn());  // into the first file, over the head of 50 commits
+  append(2);
+  EXPECT_THAT(content(path(0)), HasSubstr("v30")) << "their bytes are";
+  ASSERT_TRUE(open(50));
+  expect_found(51, 55);
+}
+
+/// Two commits behind others, and then every way to damage their bytes.
+class DamagedJournal : public JournalTest {
+ protected:
+  DamagedJournal() {
+    EXPECT_TRUE(open());
+    append(3);
+    before_ = tail_of(content(path(0)));
+    append(1);
+    between_ = tail_of(content(path(0)));
+    append(1);
+    after_ = content(path(0)).find_last_not_of('\0') + 1;
+    whole_ = content(path(0));
+  }
+
+  /// Opens a journal of these bytes, which must have all commits up to its last one and go on from
+  /// there; returns that.
+  uint64_t last_in(const std::string& bytes) {
+    write_content(path(0), bytes);
+    const Status opened = open();
+    EXPECT_TRUE(opened) << opened.error().message;
+    if (!opened) return 0;
+    const uint64_t last = journal_->last();
+    expect_found(1, last);
+    append(1);
+    EXPECT_TRUE(open());
+    expect_found(1, last + 1);
+    return last;
+  }
+
+  uint64_t before_ = 0;   ///< where the last but one begins,
+  uint64_t between_ = 0;  ///< and the last,
+  uint64_t after_ = 0;    ///< and where that ends
+  std::string whole_;
+};
+
+TEST_F(DamagedJournal, CutAnywhereItHasTheCommitsBefore) {
+  for (uint64_t at = before_; at <= after_; ++at) {
+    SCOPED_TRACE(at);
+    const uint64_t last = last_in(whole_.substr(0, at));
+    if (at <= between_ - 8) {
+      EXPECT_EQ(last, 3U);
+    } else if (at < between_) {
+      EXPECT_THAT(last, testing::AnyOf(3U, 4U)) << "the zeros behind a record";
+    } else {
+      EXPECT_EQ(last, at < after_ ? 4U : 5U);
+    }
+  }
+}
+
+TEST_F(DamagedJournal, WithoutTheRestOfItsLastRecordsItHasTheCommitsBefore) {
+  for (const char filling : {'\0', '\xff', 'v'}) {
+    for (uint64_t at = before_; at < after_; ++at) {
+      SCOPED_TRACE(at);
+      std::string bytes = whole_;
+      std::fill(bytes.begin() + static_cast<ptrdiff_t>(at),
+                bytes.begin() + static_cast<ptrdiff_t>(after_), filling);
+      const uint64_t last = last_in(bytes);
+      EXPECT_GE(last, 3U);
+      EXPECT_LE(last, at < between_ - 8 ? 3U : 4U);
+    }
+  }
+}
+
+TEST_F(DamagedJournal, WithABitThatIsWrongInTheLastRecordItHasTheOnesBefore) {
+  for (uint64_t at = between_; at < after_; ++at) {
+    SCOPED_TRACE(at);
+    std::string bytes = whole_;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1 << at % 8);
+    EXPECT_EQ(last_in(bytes), 4U);
+  }
+}
+
+TEST_F(DamagedJournal, WithABitThatIsWrongBeforeAWholeRecordItDoesNotOpen) {
+  int refused = 0;
+  for (uint64_t at = 0; at < between_; ++at) {
+    if (at == 100) at = 4096;  // between head and records nothing is looked at
+    SCOPED_TRACE(at);
+    std::string bytes = whole_;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1 << at % 8);
+    write_content(path(0), bytes);
+    const Status opened = open(at < 100 ? std::optional<uint64_t>(0) : std::nullopt);
+    if (opened) {
+      expect_found(1, 5);  // the zeros behind a record
+    } else {
+      EXPECT_EQ(opened.error().code, "store.corrupt");
+      EXPECT_THAT(opened.error().message, HasSubstr(folder_.path().string()));
+      EXPECT_THAT(opened.error().message, HasSubstr("restore the folder from a backup"));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 200);
+}
+
+TEST_F(DamagedJournal, SaysWhere) {
+  std::string bytes = whole_;
+  bytes[before_ + 50] ^= 1;
+  write_content(path(0), bytes);
+  const Status opened = open();
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("journal-0 is damaged at byte "));
+  EXPECT_THAT(opened.error().message, HasSubstr("commit 4 cannot be read"));
+}
+
+TEST_F(DamagedJournal, InTheOlderFileIsRefusedWhateverItIs) {
+  ASSERT_TRUE(journal_->turn());
+  append(2);
+  whole_ = content(path(0));
+  for (uint64_t at = before_; at < after_; ++at) {
+    SCOPED_TRACE(at);
+    write_content(path(0), whole_.substr(0, at));
+    EXPECT_EQ(code_of_opening(), "store.corrupt");
+    std::string bytes = whole_;
+    bytes[at] = static_cast<char>(bytes[at] ^ 4);
+    write_content(path(0), bytes);
+    if (code_of_opening() == "ok") expect_found(1, 7);  // the zeros behind a record
+  }
+  write_content(path(0), whole_);
+  EXPECT_EQ(code_of_opening(), "ok");
+}
+
+TEST_F(DamagedJournal, IsMissedWhenItIsGone) {
+  std::filesystem::remove(path(0));
+  EXPECT_EQ(code_of_opening(0), "store.corrupt");
+}
+
+TEST_F(JournalTest, AFileThatIsGoneIsMissed) {
+  ASSERT_TRUE(open());
+  append(5);
+  ASSERT_TRUE(journal_->turn());
+  append(3);
+  const std::string older = content(path(0));
+  const std::string newer = content(path(1));
+  const auto code_with = [&](const std::string& first, const std::string& second,
+                             std::optional<uint64_t> checkpointed) {
+    write_content(path(0), first);
+    write_content(path(1), second);
+    return code_of_opening(checkpointed);
+  };
+  EXPECT_EQ(code_with(older, "", 0), "store.corrupt") << "it says that it has ended";
+  EXPECT_EQ(code_with("", newer, 0), "store.corrupt");
+  EXPECT_EQ(code_with("", "", 0), "store.corrupt");
+  EXPECT_EQ(code_with(older, "", 5), "store.corrupt");
+  EXPECT_EQ(code_with("", newer, 5), "ok") << "the older one is not needed any more";
+  expect_found(6, 8);
+  EXPECT_EQ(code_with(older, newer, 3), "store.corrupt") << "of another time than LMDB's file";
+  EXPECT_EQ(code_with(older, newer, 8), "store.corrupt");
+  EXPECT_EQ(code_with(older, newer, std::nullopt), "ok");
+  expect_found(1, 8);
+}
+
+TEST_F(JournalTest, ATurnThatWasCutShortIsNoLoss) {
+  ASSERT_TRUE(open());
+  append(5);
+  const std::string not_ended = content(path(0));
+  const std::string not_begun = content(path(1));
+  ASSERT_TRUE(journal_->turn());
+  const std::string begun = content(path(1));
+  for (uint64_t at = 0; at <= 48; ++at) {
+    SCOPED_TRACE(at);
+    write_content(path(0), not_ended);
+    write_content(path(1), begun.substr(0, at) + not_begun.substr(at));
+    ASSERT_TRUE(open());
+    expect_found(1, 5);
+    append(2);
+    ASSERT_TRUE(open());
+    expect_found(1, 7);
+    // What is in the file that has begun, if it has, follows what is in LMDB by now.
+    const bool has_begun = files_.size() == 2;
+    ASSERT_TRUE(journal_->turn());
+    append(1);
+    ASSERT_TRUE(open(has_begun ? std::optional<uint64_t>(5) : std::nullopt));
+    expect_found(has_begun ? 6 : 1, 8);
+  }
+}
+
+TEST_F(JournalTest, AValueThatLooksLikeARecordIsNone) {
+  // A user stores what a journal has written, or would write next.
+  ASSERT_TRUE(open());
+  append(3);
+  const uint64_t tail = tail_of(content(path(0)));
+  const std::string own = content(path(0)).substr(4096, tail);
+  Folder other_folder(fast_folder());
+  auto other =
+      *Journal::open(other_folder.path(), std::nullopt, kReserve, [](auto...) { return Status(); });
+  for (uint64_t commit = 1; commit < 9; ++commit) {
+    ASSERT_TRUE(other->append(writes_of(commit), Limit::kKept));
+  }
+  const std::string foreign = content(other_folder.path() / "journal-0").substr(4096, 1000);
+  for (const std::string& value : {own, foreign}) {
+    for (int shift = 0; shift < 8; ++shift) {
+      ASSERT_TRUE(open());
+      const std::string padded = std::string(static_cast<size_t>(shift), ' ') + value;
+      ASSERT_TRUE(journal_->append({{"l", padded}}, Limit::kKept));
+      // Its head is lost in the end that follows, its value is not.
+      std::string bytes = content(path(0));
+      std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(tail), 16, '\0');
+      write_content(path(0), bytes);
+      ASSERT_TRUE(open());
+      expect_found(1, 3);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
