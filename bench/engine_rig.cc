@@ -22,9 +22,9 @@ void EngineRig::Echo::publish(NatsMessage message, Done done) {
   waiting.push_back(std::move(done));
 }
 
-EngineRig::EngineRig() : folder_(make_run_folder()) {
+EngineRig::EngineRig() {
   queries_ = std::make_unique<Queries>(load_stored);
-  auto opened = Environment::open(folder_ / "data");
+  auto opened = Environment::open(folder_.path() / "data");
   CHECK(opened.has_value(), "{}", opened.error().message);
   environment_ = *std::move(opened);
   processor_ = std::make_unique<Processor>(
@@ -52,12 +52,7 @@ EngineRig::EngineRig() : folder_(make_run_folder()) {
   turn();
 }
 
-EngineRig::~EngineRig() {
-  processor_.reset();
-  environment_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
+EngineRig::~EngineRig() = default;
 
 void EngineRig::apply(const std::string& workflow_text) {
   auto workflow = load_stored(workflow_text);

@@ -73,7 +73,7 @@ class EngineRig {
   void add(NatsMessage message);
   void acknowledge();
 
-  std::filesystem::path folder_;
+  RunFolder folder_;
   RigClock clock_;
   Echo echo_;
   Metrics metrics_;

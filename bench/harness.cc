@@ -223,23 +223,22 @@ std::string with_key(std::string_view type, std::string_view id, std::string_vie
       id, type, key, key, std::string(300, 'x'));
 }
 
-std::filesystem::path make_run_folder() {
+RunFolder::RunFolder() {
   std::string name =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "run-XXXXXX").string();
   CHECK(mkdtemp(name.data()) != nullptr);
-  return name;
+  path_ = name;
 }
 
-Site::Site() : folder(make_run_folder()) {
-  auto started = DevServer::start({.folder = folder / "nats"});
+RunFolder::~RunFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Site::Site() {
+  auto started = DevServer::start({.folder = folder() / "nats"});
   CHECK(started.has_value(), "{}", started.error().message);
   broker = std::move(*started);
-}
-
-Site::~Site() {
-  broker.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
 }
 
 void row(std::string_view what, std::string_view figure, std::string_view beside) {

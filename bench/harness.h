@@ -103,14 +103,27 @@ std::string event_text(std::string_view type, std::string_view id, std::string_v
 /// One that has the key in its data as well.
 std::string with_key(std::string_view type, std::string_view id, std::string_view key);
 
-/// A fresh folder beside this program: on the disk that is measured, not in a memory file system.
-std::filesystem::path make_run_folder();
+/// A folder that goes with it, beside this program: on the disk that is measured, not in a memory
+/// file system.
+class RunFolder {
+ public:
+  RunFolder();
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 /// A private broker and a folder for everything, both gone at the end.
 struct Site {
   Site();
-  ~Site();
-  std::filesystem::path folder;
+  const std::filesystem::path& folder() const { return run.path(); }
+
+  RunFolder run;
   std::unique_ptr<DevServer> broker;
 };
 

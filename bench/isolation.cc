@@ -13,7 +13,7 @@ void isolation() {
   constexpr size_t kInFlight = 100;
   constexpr size_t kCount = 10'000;
   Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
+  MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kLifecycle, "life");
   process.apply(kThinking, "thinking");
@@ -45,7 +45,7 @@ void isolation() {
 void crowd() {
   constexpr size_t kCount = 100'000;
   Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
+  MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kLifecycle, "life");
   process.apply(kCrowd, "crowd");

@@ -113,12 +113,12 @@ void lifecycle(size_t in_flight, size_t count) {
   Lifecycles bare;
   {
     const Site site;
-    const BareLoop loop(site.folder / "bare", site.broker->url());
+    const BareLoop loop(site.folder() / "bare", site.broker->url());
     run_lifecycles(site, loop.pid(), warm);
     bare = run_lifecycles(site, loop.pid(), plan);
   }
   const Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
+  MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kLifecycle, "life");
   run_lifecycles(site, process.pid(), warm);

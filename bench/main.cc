@@ -17,11 +17,11 @@ struct Benchmark {
   void (*run)();
 };
 constexpr Benchmark kBenchmarks[] = {
-    {"matching", millrace::matching},  {"unmatched", millrace::unmatched},
-    {"engine", millrace::engine_path}, {"lifecycles", millrace::lifecycles},
-    {"timers", millrace::timers},      {"waiting", millrace::waiting},
-    {"workers", millrace::workers},    {"isolation", millrace::isolation},
-    {"crowd", millrace::crowd},
+    {"matching", millrace::matching},     {"unmatched", millrace::unmatched},
+    {"store", millrace::store},           {"engine", millrace::engine_path},
+    {"lifecycles", millrace::lifecycles}, {"timers", millrace::timers},
+    {"waiting", millrace::waiting},       {"workers", millrace::workers},
+    {"isolation", millrace::isolation},   {"crowd", millrace::crowd},
 };
 
 }  // namespace

@@ -26,20 +26,12 @@ TimePoint wall_clock() {
 /// Delayed events: timers that are nothing else, each a row of the store and one of the wheel's.
 class DurableTimers {
  public:
-  DurableTimers() : folder_(make_run_folder()) {
-    auto opened = Environment::open(folder_ / "data");
+  DurableTimers() {
+    auto opened = Environment::open(folder_.path() / "data");
     CHECK(opened.has_value(), "{}", opened.error().message);
     environment_ = *std::move(opened);
     tx_.emplace(*environment_);
   }
-  ~DurableTimers() {
-    tx_.reset();
-    environment_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  DurableTimers(const DurableTimers&) = delete;
-  DurableTimers& operator=(const DurableTimers&) = delete;
 
   /// So many in one batch, one after the other in time.
   void arm(size_t count, TimePoint first, std::chrono::duration<double, std::milli> apart) {
@@ -77,7 +69,7 @@ class DurableTimers {
     CHECK(done.has_value(), "{}", done.error().message);
   }
 
-  std::filesystem::path folder_;
+  RunFolder folder_;
   std::unique_ptr<Environment> environment_;
   std::optional<Transaction> tx_;
   Waiting waiting_;

@@ -58,7 +58,7 @@ void print(std::string_view what, double rate, double raw) {
 
 void backlog() {
   Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
+  MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();  // makes the stream
   process.apply(kLifecycle, "life");
   process.kill();
@@ -87,7 +87,7 @@ void live() {
     load.join();
   }
   Site site;
-  MillraceProcess process(site.folder / "data", site.broker->url());
+  MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kLifecycle, "life");
   const Stopwatch watch;

@@ -48,11 +48,11 @@ void among(size_t waiting) {
   Lifecycles bare;
   {
     const Site site;
-    const BareLoop loop(site.folder / "bare", site.broker->url());
+    const BareLoop loop(site.folder() / "bare", site.broker->url());
     bare = run_lifecycles(site, loop.pid(), plan);
   }
   const Site site;
-  const auto data = site.folder / "data";
+  const auto data = site.folder() / "data";
   // Ids of events are forgotten soon, so that what is measured are those who wait.
   MillraceProcess process(data, site.broker->url(), {"--dedupe-window", "1s"});
   process.start();
