@@ -19,7 +19,8 @@ struct Benchmark {
 constexpr Benchmark kBenchmarks[] = {
     {"matching", millrace::matching},     {"unmatched", millrace::unmatched},
     {"store", millrace::store},           {"engine", millrace::engine_path},
-    {"lifecycles", millrace::lifecycles}, {"timers", millrace::timers},
+    {"lifecycles", millrace::lifecycles}, {"wheel", millrace::timer_wheel},
+    {"timers", millrace::timers},         {"expressions", millrace::expressions},
     {"waiting", millrace::waiting},       {"workers", millrace::workers},
     {"isolation", millrace::isolation},   {"crowd", millrace::crowd},
 };

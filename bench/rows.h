@@ -8,6 +8,8 @@ void unmatched();    ///< events that nobody waits for
 void engine_path();  ///< what a lifecycle costs the engine's thread
 void lifecycles();   ///< start, wait, wake, end, through a broker
 void store();        ///< commits beside LMDB alone
+void timer_wheel();  ///< a million timers in memory
+void expressions();  ///< the fast lane, libjq, a worker
 void timers();       ///< durable timers, timeouts, lifespans
 void waiting();      ///< many instances that wait
 void workers();      ///< round trips to a jq worker

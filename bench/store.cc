@@ -89,8 +89,8 @@ void compare(std::string_view what, uint64_t batches, const Batch& batch, Enviro
 }
 
 void run_all(uint64_t rows, uint64_t batches) {
-  const RunFolder run;
-  const std::filesystem::path& scratch = run.path();
+  const RunFolder folder;
+  const std::filesystem::path& scratch = folder.path();
   const std::filesystem::path beside = scratch / "lmdb";
   std::filesystem::create_directories(beside);
   const auto lmdb = must(LmdbFile::open(beside, uint64_t{1} << 38));
