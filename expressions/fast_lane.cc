@@ -412,7 +412,7 @@ class Run {
     std::sort(taken.begin(), taken.end(), is_before);
     J rest = J::array();
     for (const J& element : *left) {
-      const Json key(element);
+      const Json& key = element;
       const auto found = std::lower_bound(taken.begin(), taken.end(), key, is_before);
       const bool is_taken = found != taken.end() && compare(*found, key) == 0;
       if (!is_taken) rest.push_back(element);

@@ -46,7 +46,7 @@ void append_number(double number, std::string& out) {
   } else if (exponent + 1 >= count) {
     out.append(digits).append(static_cast<size_t>(exponent + 1 - count), '0');
   } else {
-    const auto integer_digits = static_cast<size_t>(exponent + 1);
+    const auto integer_digits = static_cast<size_t>(exponent) + 1;
     out.append(digits, 0, integer_digits).append(".").append(digits, integer_digits);
   }
 }
