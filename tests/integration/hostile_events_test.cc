@@ -313,7 +313,6 @@ states:
   const Json expected =
       Json::parse(R"({"e0":{"n":0},"e1":{"n":1},"e2":{"n":2},"e3":{"n":3},"e4":{"n":4}})");
   for (const Json& input : inputs("five")) EXPECT_EQ(input, expected);
-  publish(event("well", "0"));
   expect_well();
   EXPECT_EQ(inputs("five").size(), orders);
 }
