@@ -1,5 +1,7 @@
 #include "orchestrator/runtime/instances.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cloudevents/json_format.h"
@@ -9,6 +11,24 @@
 
 namespace millrace {
 namespace {
+
+/// The places of the records that have this for their data.
+std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < history.size(); ++i) {
+    if (history[i].data && history[i].data->shared_text() == data.shared_text()) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+/// Whether the last of the records that has data has this.
+bool ends_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
+  const auto last = std::find_if(history.rbegin(), history.rend(),
+                                 [](const HistoryRecord& record) { return record.data; });
+  return last != history.rend() && last->data->shared_text() == data.shared_text();
+}
 
 std::optional<Errand> as_errand(Effect& effect) {
   if (auto* start = std::get_if<StartChild>(&effect)) return std::move(*start);
@@ -201,7 +221,9 @@ Status Instances::write() {
   for (auto& [id, touched] : touched_) {
     if (!touched.changed && !touched.is_new) continue;
     Instance& instance = touched.instance;
+    const bool ends_history = ends_with(touched.history, instance.data);
     if (!touched.history.empty()) {
+      std::vector<size_t> with_input = those_with(touched.history, instance.input);
       const uint64_t number = TRY(draft_.next(Counter::kHistory));
       instance.history_count += touched.history.size();
       write_history(draft_.tx, number,
@@ -209,12 +231,14 @@ Status Instances::write() {
                      .instance = instance.id,
                      .previous = instance.last_history,
                      .records = std::move(touched.history),
+                     .with_input = std::move(with_input),
                      .sealed = instance.sealed});
       instance.last_history = number;
     }
     write_instance(draft_.tx, instance,
                    {.input = touched.is_new,
                     .data = instance.data.shared_text() != touched.data,
+                    .ends_history = ends_history,
                     .slots = touched.had_slots || !instance.slots.empty(),
                     .found_data = touched.had_found_data || instance.found_data,
                     .calls = &touched.calls});

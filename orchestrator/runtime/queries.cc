@@ -284,7 +284,7 @@ Result<Json> Queries::history(const View& view, std::string_view space, const In
   const auto found = TRY(read_instance(view, known.space, id));
   if (!found) return tl::unexpected(no_instance(space, id));
   Json items = Json::array();
-  for (const HistoryRecord& record : TRY(read_history(view, found->last_history))) {
+  for (const HistoryRecord& record : TRY(read_history(view, *found))) {
     Json json{{"number", items.size() + 1},
               {"time", format_rfc3339(record.time)},
               {"kind", to_string(record.kind)}};

@@ -364,19 +364,35 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
   return close(reader, std::move(slots), "slots");
 }
 
+namespace {
+
+/// What of a record's data stands in its row.
+enum class Recorded : uint8_t { kNone, kText, kInput };
+
+}  // namespace
+
 std::string encode(const HistoryRow& row) {
   Writer writer = begin();
   writer.varint(static_cast<uint32_t>(row.space));
   writer.id(row.instance.bytes);
   writer.varint(row.previous);
   writer.varint(row.records.size());
-  for (const HistoryRecord& record : row.records) {
+  auto with_input = row.with_input.begin();
+  for (size_t i = 0; i < row.records.size(); ++i) {
+    const HistoryRecord& record = row.records[i];
     put_time(writer, record.time);
     put_enum(writer, record.kind);
     writer.bytes(record.state);
     writer.bytes(record.detail.is_null() ? std::string_view() : record.detail.text());
-    put_optional(writer, record.data,
-                 [](Writer& to, const LazyJson& json) { to.bytes(json.text()); });
+    if (with_input != row.with_input.end() && *with_input == i) {
+      put_enum(writer, Recorded::kInput);
+      ++with_input;
+    } else if (record.data) {
+      put_enum(writer, Recorded::kText);
+      writer.bytes(record.data->text());
+    } else {
+      put_enum(writer, Recorded::kNone);
+    }
   }
   return writer.take();
 }
@@ -395,7 +411,9 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
       record.detail = LazyJson::of_text(std::string(detail));
     }
-    record.data = get_optional(reader, get_json);
+    const auto data = get_enum(reader, Recorded::kInput);
+    if (data == Recorded::kText) record.data = get_json(reader);
+    if (data == Recorded::kInput) row.with_input.push_back(row.records.size());
     row.records.push_back(std::move(record));
   }
   return close(reader, std::move(row), "history");

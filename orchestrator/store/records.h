@@ -74,6 +74,9 @@ struct HistoryRow {
   InstanceId instance;
   uint64_t previous = 0;  ///< number of its row before this one; 0: this is the first
   std::vector<HistoryRecord> records;
+  /// The places of records, rising, whose data is the instance's input: it is not in the row, and
+  /// missing when it is read.
+  std::vector<size_t> with_input;
   bool sealed = false;
 };
 std::string encode(const HistoryRow& row);

@@ -1,5 +1,7 @@
 #include "orchestrator/store/tables.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "orchestrator/store/codec.h"
@@ -19,6 +21,9 @@ using rows::workflow_prefix;
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
 constexpr uint64_t kFormat = 4;
+
+/// In place of an ended instance's data: the history has it.
+constexpr std::string_view kInHistory;
 
 constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
@@ -107,10 +112,21 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
+/// The data with which an instance ended, where its history has it.
+Result<std::optional<std::string>> data_of_history(const View& view, const Instance& instance) {
+  const auto row = TRY(read(view, Table::kHistory, key_of(instance.last_history), decode_history));
+  if (!row) return std::optional<std::string>();
+  const auto last = std::find_if(row->records.rbegin(), row->records.rend(),
+                                 [](const HistoryRecord& record) { return record.data; });
+  if (last == row->records.rend()) return std::optional<std::string>();
+  return last->data->text();
+}
+
 /// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
   auto data = TRY(read_text(view, table, part_key(prefix, Part::kData)));
   if (!data) data = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
+  if (data == kInHistory) data = TRY(data_of_history(view, instance));
   if (!data) {
     return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
   }
@@ -296,7 +312,10 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   };
   put(Part::kHead, encode_head(instance));
   if (changed.input) put(Part::kInput, instance.input.text());
-  if (changed.data) put(Part::kData, instance.data.text());
+  if (changed.data) {
+    put(Part::kData,
+        ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
+  }
   if (changed.calls != nullptr) write_calls(tx, prefix, instance, *changed.calls);
   if (!ended) {
     const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
@@ -329,7 +348,7 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   }
 }
 
-Status each_living(const View& view, const std::function<void(const Instance& head)>& see) {
+Status each_living(const View& view, const std::function<void(Instance head)>& see) {
   return walk(view, Table::kLive, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
                 if (!is_head(key)) return true;
@@ -416,12 +435,13 @@ void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
   rows::put(tx, Table::kHistory, key_of(number), encode(row), row.sealed);
 }
 
-Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last) {
+Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance) {
   std::vector<HistoryRow> rows;
-  for (uint64_t number = last; number != 0; number = rows.back().previous) {
+  for (uint64_t number = instance.last_history; number != 0; number = rows.back().previous) {
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
     if (!row) break;  // older rows may have been removed
     if (row->previous >= number) return fail("store.corrupt", "a history row names no older one");
+    for (const size_t i : row->with_input) row->records[i].data = instance.input;
     rows.push_back(std::move(*row));
   }
   std::vector<HistoryRecord> records;

@@ -87,6 +87,7 @@ Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber 
 struct Changed {
   bool input = false;
   bool data = false;
+  bool ends_history = false;  ///< the data is that of the last record which has some
   bool slots = false;
   bool found_data = false;
   const std::vector<Call>* calls = nullptr;  ///< as they stand in the rows; null: there are none
@@ -98,7 +99,7 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 Status erase_instance(Transaction& tx, const Instance& instance);
 
 /// All living heads (without JSON), in key order; the walk of start-up.
-Status each_living(const View& view, const std::function<void(const Instance& head)>& see);
+Status each_living(const View& view, const std::function<void(Instance head)>& see);
 /// Those of a namespace, until `see` returns false.
 Status each_living(const View& view, NamespaceNumber space,
                    const std::function<bool(const Instance& head)>& see);
@@ -112,8 +113,8 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
 // History.
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
-/// All records of an instance in order, following the rows back from `last`.
-Result<std::vector<HistoryRecord>> read_history(const View& view, uint64_t last);
+/// All records of an instance, which is whole, in order.
+Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance);
 
 // Outbox.
 

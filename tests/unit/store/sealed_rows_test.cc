@@ -101,7 +101,7 @@ TEST_F(SealedRows, OfAnInstanceTellNothing) {
   size_t heads = 0;
   EXPECT_TRUE(each_living(*tx, [&](const Instance& head) { heads += head.sealed ? 1 : 0; }));
   EXPECT_EQ(heads, 1U);
-  EXPECT_EQ(read_history(*tx, 1)->front().detail.value()["value"], kValue);
+  EXPECT_EQ(read_history(*tx, instance)->front().detail.value()["value"], kValue);
   EXPECT_EQ((*read_delayed(*tx, 1))->event, kValue);
   EXPECT_TRUE((*read_delayed(*tx, 1))->sealed);
   EXPECT_EQ((*read_outbox(*tx, 1))->message.data, kValue);
