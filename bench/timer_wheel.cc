@@ -1,5 +1,4 @@
 // The timer wheel with a million timers in it, beside a std::multimap that does the same.
-#include <cstring>
 #include <map>
 #include <random>
 #include <vector>
@@ -24,7 +23,7 @@ class Ordered {
  public:
   using Handle = std::multimap<TimePoint, TimerKey>::iterator;
 
-  Handle arm(TimePoint deadline, const TimerKey& key) { return timers_.emplace(deadline, key); }
+  Handle arm(TimePoint deadline, TimerKey key) { return timers_.emplace(deadline, key); }
   void cancel(Handle handle) { timers_.erase(handle); }
   void advance(TimePoint now, std::vector<Due>& due) {
     const auto end = timers_.upper_bound(now);
@@ -49,11 +48,6 @@ template <class Timers>
 Figures measure() {
   std::mt19937_64 random(1);
   const auto deadline = [&] { return from_millis(1 + static_cast<int64_t>(random() % kSpan)); };
-  const auto key = [](uint64_t number) {
-    TimerKey timer{.kind = 1, .space = 1};
-    std::memcpy(timer.id.data(), &number, sizeof number);
-    return timer;
-  };
   std::vector<typename Timers::Handle> handles(kPending);
   std::vector<Due> due;
   Figures figures;
@@ -61,7 +55,7 @@ Figures measure() {
   const size_t before = heap_bytes();
   Timers timers;
   const Stopwatch arming;
-  for (size_t i = 0; i < kPending; ++i) handles[i] = timers.arm(deadline(), key(i));
+  for (size_t i = 0; i < kPending; ++i) handles[i] = timers.arm(deadline(), i);
   figures.armed = kPending / arming.seconds();
   figures.bytes = static_cast<double>(heap_bytes() - before) / kPending;
 
@@ -69,7 +63,7 @@ Figures measure() {
   for (size_t i = 0; i < kReplaced; ++i) {
     auto& handle = handles[random() % kPending];
     timers.cancel(handle);
-    handle = timers.arm(deadline(), key(i));
+    handle = timers.arm(deadline(), i);
   }
   figures.replaced = kReplaced / replacing.seconds();
 

@@ -1,6 +1,7 @@
 #include "orchestrator/runtime/waiting.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -20,38 +21,20 @@ uint64_t target(uint32_t owner, size_t entry) {
   return uint64_t{owner} << kEntryBits | entry;
 }
 
-// The kinds of timers in the wheel; those of instances are 16 and the TimerKind.
-constexpr uint8_t kDelayedTimer = 1;
-constexpr uint8_t kGroupedTimer = 2;
-constexpr uint8_t kScheduleTimer = 3;
-constexpr uint8_t kInstanceTimer = 16;
+// The key of a timer in the wheel: its kind, then the number of what it is for. For an instance
+// that is its waiter's slot, and the kind is 16 and the TimerKind.
+constexpr uint64_t kDelayedTimer = 1;
+constexpr uint64_t kGroupedTimer = 2;
+constexpr uint64_t kScheduleTimer = 3;
+constexpr uint64_t kInstanceTimer = 16;
+constexpr int kNumberBits = 56;
 
-TimerKey numbered(uint8_t kind, uint64_t number) {
-  TimerKey key{.kind = kind};
-  for (size_t i = 0; i < 8; ++i) key.id[i] = static_cast<uint8_t>(number >> (56 - 8 * i));
-  return key;
-}
-
-uint64_t number_of(const TimerKey& key) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < 8; ++i) number = number << 8 | key.id[i];
-  return number;
-}
+TimerKey key_of(uint64_t kind, uint64_t number) { return kind << kNumberBits | number; }
+uint64_t kind_of(TimerKey key) { return key >> kNumberBits; }
+uint64_t number_of(TimerKey key) { return key & ((uint64_t{1} << kNumberBits) - 1); }
 
 TimerKey schedule(WorkflowNumber workflow) {
-  return numbered(kScheduleTimer, static_cast<uint64_t>(workflow));
-}
-
-/// Numbers of all three kinds in one map.
-uint64_t map_key(const TimerKey& key) { return number_of(key) << 2 | key.kind; }
-
-decltype(TimerInput::owner) owner_of(const TimerKey& key) {
-  if (key.kind == kDelayedTimer) return TimerInput::OfDelayedEvent{number_of(key)};
-  if (key.kind == kGroupedTimer) return TimerInput::OfGroupedEvent{number_of(key)};
-  if (key.kind == kScheduleTimer) return TimerInput::OfSchedule{WorkflowNumber(number_of(key))};
-  return TimerInput::OfInstance{.space = NamespaceNumber(key.space),
-                                .instance = {key.id},
-                                .kind = TimerKind(key.kind - kInstanceTimer)};
+  return key_of(kScheduleTimer, static_cast<uint64_t>(workflow));
 }
 
 }  // namespace
@@ -134,11 +117,8 @@ void Waiting::update(std::string_view space_name, const Instance& head) {
     }
   }
   for (const Timer& timer : head.timers) {
-    const auto handle =
-        wheel_.arm(timer.deadline,
-                   {.kind = static_cast<uint8_t>(kInstanceTimer + static_cast<uint8_t>(timer.kind)),
-                    .space = static_cast<uint32_t>(head.space),
-                    .id = head.id.bytes});
+    const auto handle = wheel_.arm(
+        timer.deadline, key_of(kInstanceTimer + static_cast<uint64_t>(timer.kind), slot));
     if (waiter.timer == Wheel::Handle{}) {
       waiter.timer = handle;
     } else {
@@ -147,29 +127,29 @@ void Waiting::update(std::string_view space_name, const Instance& head) {
   }
 }
 
-void Waiting::arm_numbered(const TimerKey& key, TimePoint deadline) {
+void Waiting::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
-  numbered_.emplace(map_key(key), wheel_.arm(deadline, key));
+  numbered_.emplace(key, wheel_.arm(deadline, key));
 }
 
-void Waiting::disarm_numbered(const TimerKey& key) {
-  const auto found = numbered_.find(map_key(key));
+void Waiting::disarm_numbered(TimerKey key) {
+  const auto found = numbered_.find(key);
   if (found == numbered_.end()) return;
   wheel_.cancel(found->second);
   numbered_.erase(found);
 }
 
 void Waiting::arm_delayed(uint64_t number, TimePoint at) {
-  arm_numbered(numbered(kDelayedTimer, number), at);
+  arm_numbered(key_of(kDelayedTimer, number), at);
 }
 void Waiting::arm_grouped(uint64_t number, TimePoint expires) {
-  arm_numbered(numbered(kGroupedTimer, number), expires);
+  arm_numbered(key_of(kGroupedTimer, number), expires);
 }
 void Waiting::arm_schedule(WorkflowNumber workflow, TimePoint tick) {
   arm_numbered(schedule(workflow), tick);
 }
-void Waiting::disarm_delayed(uint64_t number) { disarm_numbered(numbered(kDelayedTimer, number)); }
-void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(numbered(kGroupedTimer, number)); }
+void Waiting::disarm_delayed(uint64_t number) { disarm_numbered(key_of(kDelayedTimer, number)); }
+void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedTimer, number)); }
 
 void Waiting::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
@@ -200,11 +180,35 @@ Targets Waiting::match(std::string_view space_name, const Attributes& event) {
   return targets;
 }
 
+decltype(TimerInput::owner) Waiting::owner_of(TimerKey key) const {
+  const uint64_t number = number_of(key);
+  switch (kind_of(key)) {
+    case kDelayedTimer:
+      return TimerInput::OfDelayedEvent{number};
+    case kGroupedTimer:
+      return TimerInput::OfGroupedEvent{number};
+    case kScheduleTimer:
+      return TimerInput::OfSchedule{WorkflowNumber(number)};
+    default:
+      return TimerInput::OfInstance{.space = waiters_[number].space,
+                                    .instance = waiters_[number].id,
+                                    .kind = TimerKind(kind_of(key) - kInstanceTimer)};
+  }
+}
+
 void Waiting::advance(TimePoint now, std::vector<TimerInput>& due) {
   due_.clear();
   wheel_.advance(now, due_);
+  // Slots are as it happens; what comes out is not.
+  std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
+    if (a.deadline != b.deadline) return a.deadline < b.deadline;
+    if (kind_of(a.key) != kind_of(b.key) || kind_of(a.key) < kInstanceTimer) return a.key < b.key;
+    const Waiter& one = waiters_[number_of(a.key)];
+    const Waiter& other = waiters_[number_of(b.key)];
+    return std::tie(one.space, one.id) < std::tie(other.space, other.id);
+  });
   for (const auto& [deadline, key] : due_) {
-    if (key.kind < kInstanceTimer) numbered_.erase(map_key(key));
+    if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
     due.push_back({deadline, owner_of(key)});
   }
 }

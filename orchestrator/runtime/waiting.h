@@ -111,8 +111,9 @@ class Waiting {
 
   uint32_t slot_of(const Instance& head);
   void release(uint32_t slot);
-  void arm_numbered(const TimerKey& key, TimePoint deadline);
-  void disarm_numbered(const TimerKey& key);
+  void arm_numbered(TimerKey key, TimePoint deadline);
+  void disarm_numbered(TimerKey key);
+  decltype(TimerInput::owner) owner_of(TimerKey key) const;
 
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
@@ -122,8 +123,8 @@ class Waiting {
   boost::unordered_flat_set<uint32_t, HashSlot, SameSlot> slots_{0, HashSlot{{&waiters_}},
                                                                  SameSlot{{&waiters_}}};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
-  boost::unordered_flat_map<uint64_t, Wheel::Handle> numbered_;  // by number and kind
-  std::vector<uint64_t> matched_;                                // kept for its capacity
+  boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
+  std::vector<uint64_t> matched_;  // kept for its capacity
   std::vector<Due> due_;
 };
 

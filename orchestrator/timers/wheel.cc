@@ -19,7 +19,7 @@ TimePoint to_time(uint64_t tick) { return from_millis(static_cast<int64_t>(tick 
 
 Wheel::Wheel() { heads_.fill(kNone); }
 
-Wheel::Handle Wheel::arm(TimePoint deadline, const TimerKey& key) {
+Wheel::Handle Wheel::arm(TimePoint deadline, TimerKey key) {
   const uint32_t index = allocate();
   Entry& entry = at(index);
   entry.deadline = to_tick(deadline);

@@ -1,5 +1,5 @@
 // Wheel: all timers of a partition in memory, in a hierarchical timing wheel of 1 ms. Arming and
-// cancelling cost the same whatever the number of timers; 48 bytes each. It is pure: its time is
+// cancelling cost the same whatever the number of timers; 32 bytes each. It is pure: its time is
 // the latest that advance() was given and never goes back. One thread.
 #pragma once
 
@@ -16,18 +16,12 @@
 namespace millrace {
 
 /// What a timer is for, carried and never looked at, except to order timers of one deadline.
-struct TimerKey {
-  uint8_t kind = 0;
-  uint32_t space = 0;
-  std::array<uint8_t, 16> id{};
-
-  auto operator<=>(const TimerKey&) const = default;
-};
+using TimerKey = uint64_t;
 
 /// A timer that fired.
 struct Due {
   TimePoint deadline;
-  TimerKey key;
+  TimerKey key = 0;
 
   auto operator<=>(const Due&) const = default;
 };
@@ -46,7 +40,7 @@ class Wheel {
   Wheel();
 
   /// Any deadline is taken; one that has passed fires with the next advance().
-  Handle arm(TimePoint deadline, const TimerKey& key);
+  Handle arm(TimePoint deadline, TimerKey key);
 
   /// Nothing happens if the handle is stale.
   void cancel(Handle handle);
@@ -83,7 +77,7 @@ class Wheel {
     uint32_t generation;
     uint16_t list;
   };
-  static_assert(sizeof(Entry) == 48);
+  static_assert(sizeof(Entry) == 32);
 
   struct Place {
     uint16_t level;

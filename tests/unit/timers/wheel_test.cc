@@ -16,14 +16,12 @@ using testing::IsEmpty;
 constexpr int64_t kNow = 1'717'000'000'123;  // some time in 2024
 constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000;
 
-TimerKey key_of(uint32_t number) { return {.space = number}; }
-
-/// What fires at `now`, as (deadline, space).
-std::vector<std::pair<int64_t, uint32_t>> fired(Wheel& wheel, int64_t now) {
+/// What fires at `now`, as (deadline, key).
+std::vector<std::pair<int64_t, TimerKey>> fired(Wheel& wheel, int64_t now) {
   std::vector<Due> due;
   wheel.advance(from_millis(now), due);
-  std::vector<std::pair<int64_t, uint32_t>> result;
-  for (const Due& timer : due) result.emplace_back(to_millis(timer.deadline), timer.key.space);
+  std::vector<std::pair<int64_t, TimerKey>> result;
+  for (const Due& timer : due) result.emplace_back(to_millis(timer.deadline), timer.key);
   return result;
 }
 
@@ -42,7 +40,7 @@ TEST(Wheel, FiresAtTheDeadlineAndNotBefore) {
     for (const int64_t distance : distances) {
       Wheel wheel;
       ASSERT_THAT(fired(wheel, start), IsEmpty());
-      wheel.arm(from_millis(start + distance), key_of(1));
+      wheel.arm(from_millis(start + distance), 1);
       EXPECT_THAT(fired(wheel, start + distance - 1), IsEmpty()) << start << " + " << distance;
       EXPECT_THAT(fired(wheel, start + distance), ElementsAre(std::pair(start + distance, 1)));
       EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "once";
@@ -55,7 +53,7 @@ TEST(Wheel, SleepingUntilNextComesToTheDeadlineInFewSteps) {
   for (const int64_t distance : {int64_t{1}, int64_t{64}, int64_t{3'600'000}, kYear, 100 * kYear}) {
     Wheel wheel;
     fired(wheel, kNow);
-    wheel.arm(from_millis(kNow + distance), key_of(1));
+    wheel.arm(from_millis(kNow + distance), 1);
     int steps = 0;
     for (std::optional<TimePoint> next = wheel.next(); next; next = wheel.next()) {
       ASSERT_LE(*next, from_millis(kNow + distance));
@@ -70,8 +68,8 @@ TEST(Wheel, TakesTheFirstAndTheLastDeadlineThereIs) {
   const int64_t least = std::numeric_limits<int64_t>::min();
   const int64_t most = std::numeric_limits<int64_t>::max();
   Wheel wheel;
-  wheel.arm(from_millis(most), key_of(2));
-  wheel.arm(from_millis(least), key_of(1));
+  wheel.arm(from_millis(most), 2);
+  wheel.arm(from_millis(least), 1);
   EXPECT_EQ(wheel.next(), from_millis(least));
   EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(least, 1)));
   EXPECT_THAT(fired(wheel, most - 1), IsEmpty());
@@ -80,30 +78,28 @@ TEST(Wheel, TakesTheFirstAndTheLastDeadlineThereIs) {
 }
 
 TEST(Wheel, FiresInTheOrderOfDeadlineThenKey) {
-  const std::array<uint8_t, 16> low{0, 1};
-  const std::array<uint8_t, 16> high{1, 0};
+  constexpr TimerKey kHigh = UINT64_MAX;
   const std::vector<Due> sorted = {
-      {from_millis(kNow - 5), {9, 9, high}}, {from_millis(kNow + 1), {1, 0, low}},
-      {from_millis(kNow + 7), {0, 0, low}},  {from_millis(kNow + 7), {0, 0, high}},
-      {from_millis(kNow + 7), {0, 1, low}},  {from_millis(kNow + 7), {1, 0, low}},
-      {from_millis(kNow + 7), {1, 0, low}},  {from_millis(kNow + 5000), {0, 0, low}},
+      {from_millis(kNow - 5), 99}, {from_millis(kNow + 1), 7},    {from_millis(kNow + 7), 1},
+      {from_millis(kNow + 7), 2},  {from_millis(kNow + 7), 1000}, {from_millis(kNow + 7), kHigh},
+      {from_millis(kNow + 7), kHigh}, {from_millis(kNow + 5000), 0},
   };
   Wheel wheel;
   fired(wheel, kNow);
   for (const size_t i : {6, 0, 3, 7, 5, 2, 1, 4}) wheel.arm(sorted[i].deadline, sorted[i].key);
-  std::vector<Due> due = {{from_millis(kNow + 9999), key_of(1)}};
+  std::vector<Due> due = {{from_millis(kNow + 9999), 1}};
   wheel.advance(from_millis(kNow + kYear), due);
   ASSERT_EQ(due.size(), sorted.size() + 1);
-  EXPECT_EQ(due.front().key, key_of(1)) << "what was there stays where it was";
+  EXPECT_EQ(due.front().key, 1) << "what was there stays where it was";
   EXPECT_EQ(std::vector<Due>(due.begin() + 1, due.end()), sorted);
 }
 
 TEST(Wheel, ADeadlineThatHasPassedFiresWithTheNextAdvance) {
   Wheel wheel;
   fired(wheel, kNow);
-  wheel.arm(from_millis(kNow), key_of(1));
+  wheel.arm(from_millis(kNow), 1);
   EXPECT_EQ(wheel.next(), from_millis(kNow));
-  wheel.arm(from_millis(kNow - 1000), key_of(2));
+  wheel.arm(from_millis(kNow - 1000), 2);
   EXPECT_EQ(wheel.next(), from_millis(kNow - 1000));
   EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(kNow - 1000, 2), std::pair(kNow, 1)));
 }
@@ -111,7 +107,7 @@ TEST(Wheel, ADeadlineThatHasPassedFiresWithTheNextAdvance) {
 TEST(Wheel, AClockThatGoesBackChangesNothing) {
   Wheel wheel;
   fired(wheel, kNow);
-  wheel.arm(from_millis(kNow + 100), key_of(1));
+  wheel.arm(from_millis(kNow + 100), 1);
   EXPECT_THAT(fired(wheel, kNow - kYear), IsEmpty());
   EXPECT_THAT(fired(wheel, kNow + 99), IsEmpty());
   EXPECT_THAT(fired(wheel, kNow - kYear), IsEmpty());
@@ -121,10 +117,10 @@ TEST(Wheel, AClockThatGoesBackChangesNothing) {
 TEST(Wheel, ACancelledTimerDoesNotFire) {
   Wheel wheel;
   fired(wheel, kNow);
-  const Wheel::Handle overdue = wheel.arm(from_millis(kNow), key_of(0));
-  const Wheel::Handle near = wheel.arm(from_millis(kNow + 10), key_of(1));
-  const Wheel::Handle far = wheel.arm(from_millis(kNow + kYear), key_of(2));
-  wheel.arm(from_millis(kNow + 10), key_of(3));
+  const Wheel::Handle overdue = wheel.arm(from_millis(kNow), 0);
+  const Wheel::Handle near = wheel.arm(from_millis(kNow + 10), 1);
+  const Wheel::Handle far = wheel.arm(from_millis(kNow + kYear), 2);
+  wheel.arm(from_millis(kNow + 10), 3);
   for (const Wheel::Handle handle : {near, overdue, far}) wheel.cancel(handle);
   EXPECT_EQ(wheel.size(), 1U);
   EXPECT_THAT(fired(wheel, kNow + 2 * kYear), ElementsAre(std::pair(kNow + 10, 3)));
@@ -135,16 +131,16 @@ TEST(Wheel, AStaleHandleNamesNothing) {
   Wheel wheel;
   wheel.cancel({});
   wheel.cancel({123'456'789, 1});
-  const Wheel::Handle cancelled = wheel.arm(from_millis(kNow), key_of(1));
+  const Wheel::Handle cancelled = wheel.arm(from_millis(kNow), 1);
   wheel.cancel(cancelled);
   wheel.cancel(cancelled);
   wheel.cancel({});
-  const Wheel::Handle reused = wheel.arm(from_millis(kNow), key_of(2));
+  const Wheel::Handle reused = wheel.arm(from_millis(kNow), 2);
   EXPECT_EQ(reused.index, cancelled.index);
   EXPECT_NE(reused, cancelled);
   wheel.cancel(cancelled);
   EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(kNow, 2)));
-  const Wheel::Handle after_firing = wheel.arm(from_millis(kNow), key_of(3));
+  const Wheel::Handle after_firing = wheel.arm(from_millis(kNow), 3);
   wheel.cancel(reused);
   EXPECT_EQ(wheel.size(), 1U);
   wheel.cancel(after_firing);
@@ -154,12 +150,12 @@ TEST(Wheel, AStaleHandleNamesNothing) {
 /// The meaning: timers sorted by deadline.
 class NaiveTimers {
  public:
-  void arm(int64_t deadline, const TimerKey& key) {
+  void arm(int64_t deadline, TimerKey key) {
     timers_.emplace(Due{from_millis(deadline), key}, 0);
   }
 
   /// Whether it was still armed.
-  bool cancel(int64_t deadline, const TimerKey& key) {
+  bool cancel(int64_t deadline, TimerKey key) {
     const auto found = timers_.find(Due{from_millis(deadline), key});
     if (found == timers_.end()) return false;
     timers_.erase(found);
@@ -208,7 +204,7 @@ void compare_with_naive(uint64_t seed) {
     if (choice < 50) {
       const int64_t deadline = now + (random() % 10 == 0 ? -distance() : distance());
       // The step makes keys differ, so that the naive timers cancel the one that is meant.
-      const TimerKey key{static_cast<uint8_t>(random() % 3), static_cast<uint32_t>(step), {}};
+      const TimerKey key = (random() % 3) << 32 | static_cast<uint32_t>(step);
       naive.arm(deadline, key);
       armed.push_back({deadline, key, wheel.arm(from_millis(deadline), key)});
     } else if (choice < 80 && !armed.empty()) {
