@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/crash_point.h"
+#include "base/read_ahead.h"
 #include "orchestrator/runtime/messages.h"
 
 namespace millrace {
@@ -123,11 +124,12 @@ Status Processor::load_caches() {
   }
   std::vector<Instance> on_their_way;
   read_ = 0;
-  TRY(each_living(tx_, [&](const Instance& head) {
+  const auto read = [&](const auto& put) { return each_living(tx_, put); };
+  TRY(read_ahead<Instance>(read, [&](Instance head) {
     if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
     waiting_.update(catalog_.name_of(head.space), head);
-    if (is_on_its_way(head)) on_their_way.push_back(head);
     living_.began(head.revision.workflow);
+    if (is_on_its_way(head)) on_their_way.push_back(std::move(head));
   }));
   for (const Instance& head : on_their_way) {
     recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));
