@@ -12,20 +12,22 @@ int hex_value(char c) {
 
 }  // namespace
 
-std::string percent_encode(std::string_view bytes, std::string_view also) {
+void append_percent_encoded(char c, std::string_view also, std::string& out) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte > 0x20 && byte < 0x7f && c != '%' && also.find(c) == std::string_view::npos) {
+    out.push_back(c);
+  } else {
+    out.push_back('%');
+    out.push_back(kDigits[byte >> 4]);
+    out.push_back(kDigits[byte & 0xf]);
+  }
+}
+
+std::string percent_encode(std::string_view bytes, std::string_view also) {
   std::string out;
   out.reserve(bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '%' && also.find(c) == std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      out.push_back('%');
-      out.push_back(kDigits[byte >> 4]);
-      out.push_back(kDigits[byte & 0xf]);
-    }
-  }
+  for (const char c : bytes) append_percent_encoded(c, also, out);
   return out;
 }
 

@@ -15,10 +15,15 @@ std::string event_subject(std::string_view ns, std::string_view type) {
   for (size_t i = 0; i < type.size(); ++i) {
     const bool separates =
         type[i] == '.' && i + 1 < type.size() && !tail.empty() && tail.back() != '.';
-    const std::string piece =
-        separates ? "." : percent_encode(type.substr(i, 1), type[i] == '.' ? "." : "*>");
-    if (tail.size() + piece.size() > kMaxSubjectTail) break;
-    tail += piece;
+    const size_t before = tail.size();
+    if (separates) {
+      tail.push_back('.');
+    } else {
+      append_percent_encoded(type[i], type[i] == '.' ? "." : "*>", tail);
+    }
+    if (tail.size() <= kMaxSubjectTail) continue;
+    tail.resize(before);
+    break;
   }
   if (tail.ends_with('.')) tail.pop_back();  // cut just behind a separator
   return std::string(kEventSubjectPrefix) +

@@ -23,6 +23,7 @@ constexpr size_t kMaxKeptHeaders = 8 * 1024;
 std::string hex(const Fingerprint& bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
+  text.reserve(2 * bytes.size());
   for (const uint8_t byte : bytes) {
     text.push_back(kDigits[byte >> 4]);
     text.push_back(kDigits[byte & 0x0f]);
@@ -34,7 +35,11 @@ std::string hex(const Fingerprint& bytes) {
 std::string header_value(std::string_view text) {
   std::string value;
   for (const char c : text) {
-    value += c == ' ' ? " " : percent_encode(std::string_view(&c, 1), "");
+    if (c == ' ') {
+      value.push_back(c);
+    } else {
+      append_percent_encoded(c, "", value);
+    }
   }
   return value;
 }
