@@ -112,7 +112,10 @@ double MillraceProcess::start() {
     }
     close(fd);
   }).detach();
-  for (long status = 0; status != 200; pause_briefly()) request("GET", "/readyz", "", &status);
+  for (long status = 0; status != 200; pause_briefly()) {
+    CHECK(waitpid(pid_, nullptr, WNOHANG) == 0, "millrace ended while it started");
+    request("GET", "/readyz", "", &status);
+  }
   return watch.seconds();
 }
 

@@ -139,6 +139,7 @@ std::string Lifecycles::costs() const {
 Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan) {
   Load load(site.broker->url(), plan);
   load.fill();
+  if (plan.filled) plan.filled();
   const auto used = [&] {
     return std::array{processor_seconds(engine), processor_seconds(site.broker->pid()),
                       processor_seconds(::getpid())};

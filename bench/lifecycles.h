@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ struct LifecyclePlan {
   size_t count = 0;
   /// So many are started first and wait; each that starts from then on has any of them woken.
   size_t waiting = 0;
+  std::function<void()> filled;  ///< called when they wait; none: nobody wants to know
 };
 
 /// Keeps `in_flight` lifecycles going until `count` have ended. `engine` is the process that runs

@@ -44,7 +44,7 @@ double scan_seconds(const std::filesystem::path& data) {
 }
 
 void among(size_t waiting) {
-  const LifecyclePlan plan{.in_flight = 512, .count = 60'000, .waiting = waiting};
+  LifecyclePlan plan{.in_flight = 512, .count = 60'000, .waiting = waiting};
   Lifecycles bare;
   {
     const Site site;
@@ -59,24 +59,29 @@ void among(size_t waiting) {
   process.apply(kLifecycle, "life");
   run_lifecycles(site, process.pid(), {.run = "warm", .in_flight = 512, .count = 60'000});
   const int64_t empty = process.anonymous_memory();
+  const uint64_t empty_disk = bytes_on_disk(data);
+  int64_t memory = 0;
+  uint64_t disk = 0;
+  plan.filled = [&] {
+    memory = process.anonymous_memory() - empty;
+    disk = bytes_on_disk(data) - empty_disk;
+  };
   const std::string beside = fmt::format("{} waiting", waiting);
   print(fmt::format("lifecycle, 512 in flight, any of {} woken", beside),
         run_lifecycles(site, process.pid(), plan), bare);
 
-  const auto each = [&](double bytes) {
-    return fmt::format("{:.0f} B", bytes / static_cast<double>(waiting));
+  const auto each = [&](auto bytes) {
+    return fmt::format("{:.0f} B", static_cast<double>(bytes) / static_cast<double>(waiting));
   };
-  row(fmt::format("anonymous memory of each of {}", beside),
-      each(static_cast<double>(process.anonymous_memory() - empty)));
-  row("  on disk, with the history of 120 000 that ended",
-      each(static_cast<double>(bytes_on_disk(data))));
+  row(fmt::format("anonymous memory of each of {}", beside), each(memory));
+  row("  on disk, with its history", each(disk));
   process.kill();
   const double scan = scan_seconds(data);
   const double start = process.start();
   row(fmt::format("kill -9 to ready, {}", beside), fmt::format("{:.2f} s", start),
       fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, start / scan));
   row("  anonymous memory of each then",
-      each(static_cast<double>(process.anonymous_memory() - empty)));
+      each(process.anonymous_memory() - empty));
 }
 
 }  // namespace
