@@ -136,7 +136,11 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   if (!result.changed) return false;
 
   touched.changed = true;
-  for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
+  if (touched.history.empty()) {
+    touched.history = std::move(result.history);
+  } else {
+    for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
+  }
   for (Effect& effect : result.effects) {
     if (const auto* publish = std::get_if<Publish>(&effect)) {
       TRY(take(instance, *publish));

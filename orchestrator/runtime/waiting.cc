@@ -64,16 +64,16 @@ void Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
 }
 
 uint32_t Waiting::slot_of(const Instance& head) {
-  if (const auto found = slots_.find(head.id); found != slots_.end()) return *found;
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(waiters_.size()));
     waiters_.emplace_back();
   }
   const uint32_t slot = free_.back();
-  free_.pop_back();
   waiters_[slot].id = head.id;
+  const auto [place, is_new] = slots_.insert(slot);
+  if (!is_new) return *place;
+  free_.pop_back();
   waiters_[slot].space = head.space;
-  slots_.insert(slot);
   return slot;
 }
 
