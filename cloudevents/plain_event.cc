@@ -82,8 +82,13 @@ class Gathered {
   };
 
   static Core core_of(std::string_view name) {
-    const auto* const found = std::find(kCoreAttributes.begin(), kCoreAttributes.end(), name);
-    return static_cast<Core>(found - kCoreAttributes.begin());
+    for (size_t core = 0; core < kCoreAttributes.size(); ++core) {
+      const std::string_view one = kCoreAttributes[core];
+      // Two letters tell them apart, so that one of them at most is compared.
+      if (one.size() != name.size() || one[0] != name[0] || one[1] != name[1]) continue;
+      if (one == name) return static_cast<Core>(core);
+    }
+    return kExtension;
   }
 
   /// Whether it is there for the first time.
