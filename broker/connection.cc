@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/thread.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/nkey.h"
@@ -205,6 +206,7 @@ Status Connection::State::connect() {
 
 /// nats.c closes a connection whose login was refused twice; a login may be mended, so go on.
 void Connection::State::keep() {
+  name_thread("connection");
   std::unique_lock lock(mutex);
   while (!stopping) {
     if (!closed) {

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/crash_point.h"
+#include "base/thread.h"
 #include "broker/incoming.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
@@ -127,6 +128,7 @@ class JetStreamEvents::Reader {
 };
 
 void JetStreamEvents::Reader::run() {
+  name_thread("reader");
   bool told_open = false;
   Duration retry = kFirstRetry;
   while (!stopping()) {

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/crash_point.h"
+#include "base/thread.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/wire.h"
@@ -214,6 +215,7 @@ class JetStreamPublisher::Sender {
 };
 
 void JetStreamPublisher::Sender::run() {
+  name_thread("sender");
   std::vector<Queued> batch;
   std::unique_lock lock(mutex_);
   while (!stopping_) {

@@ -4,6 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/thread.h"
+
 namespace millrace {
 
 StreamKeeper::StreamKeeper(Connection& connection, std::vector<StreamSettings> streams)
@@ -41,6 +43,7 @@ void StreamKeeper::doubt() {
 }
 
 void StreamKeeper::run() {
+  name_thread("keeper");
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stopping_ || doubted_; });

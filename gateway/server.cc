@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "base/thread.h"
 #include "gateway/connection.h"
 #include "gateway/lanes.h"
 #include "gateway/problem.h"
@@ -106,7 +107,10 @@ class HttpServer::Impl : public ConnectionHost {
                   fmt::format("listening on {}: {}", options_.listen, error.code().message()));
     }
     accept();
-    thread_ = std::thread([this] { io_.run(); });
+    thread_ = std::thread([this] {
+      name_thread("gateway");
+      io_.run();
+    });
     return {};
   }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "expressions/workers/jq_program.h"
 #include "expressions/workers/worker.h"
 
@@ -97,6 +98,7 @@ JqPool::Stats JqPool::Manager::stats() const {
 }
 
 void JqPool::Manager::run() {
+  name_thread("manager");
   for (;;) {
     {
       const std::lock_guard lock(mutex_);

@@ -9,8 +9,9 @@
 
 #include "base/check.h"
 #include "base/crash_point.h"
-#include "base/read_ahead.h"
+#include "base/thread.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/runtime/read_ahead.h"
 
 namespace millrace {
 namespace {
@@ -22,6 +23,9 @@ constexpr uint64_t kCarefulTurns = 16;
 
 /// A start tells how far it is each time it has read so many instances: every second, about.
 constexpr uint64_t kToldEach = 1'000'000;
+
+/// Those who wait have two rows at least, the head and the input.
+constexpr size_t kRowsOfAWaiter = 2;
 
 /// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
 /// one, at most so long, unless they are many.
@@ -124,6 +128,7 @@ Status Processor::load_caches() {
   }
   std::vector<Instance> on_their_way;
   read_ = 0;
+  waiting_.reserve(tx_.about_rows(Table::kLive) / kRowsOfAWaiter);
   const auto read = [&](const auto& put) { return each_living(tx_, put); };
   TRY(read_ahead<Instance>(read, [&](Instance head) {
     if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
@@ -183,6 +188,7 @@ Status Processor::ready() const {
 // The loop.
 
 void Processor::run() {
+  name_thread("engine");
   while (true) {
     auto wake = next_wake();
     const bool at_rest = outbox_.idle() && wake != Duration(0);

@@ -260,6 +260,13 @@ std::optional<std::string_view> LmdbReader::get(Table table, std::string_view ke
   return std::nullopt;
 }
 
+size_t LmdbReader::count(Table table) const {
+  MDB_stat stat{};
+  const int failed = mdb_stat(txn_.get(), file_->tree(table), &stat);
+  if (failed != 0) note(failed, table);
+  return stat.ms_entries;
+}
+
 // LmdbCursor.
 
 LmdbCursor::LmdbCursor(const LmdbReader& reader, const KeyRange& range, Direction direction)

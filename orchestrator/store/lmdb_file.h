@@ -105,6 +105,8 @@ class LmdbReader {
   void release();
 
   std::optional<std::string_view> get(Table table, std::string_view key) const;
+  /// How many rows it has.
+  size_t count(Table table) const;
 
   const Status& status() const { return status_; }
 

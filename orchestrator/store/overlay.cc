@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/crash_point.h"
+#include "base/thread.h"
 #include "orchestrator/store/store_error.h"
 
 namespace millrace {
@@ -235,6 +236,7 @@ Status Overlay::drain() {
 // The checkpoint thread.
 
 void Overlay::run() {
+  name_thread("checkpoint");
   while (true) {
     Level level;  // let go of without the mutex: to free so much memory takes a while
     {

@@ -137,6 +137,8 @@ std::optional<std::string_view> Snapshot::get(Table table, std::string_view key)
   return layers_.lmdb.get(table, key);
 }
 
+size_t Snapshot::about_rows(Table table) const { return begin() ? layers_.lmdb.count(table) : 0; }
+
 void Snapshot::scan(Table table, std::string_view prefix, std::string_view from,
                     Direction direction, const Visitor& visit) const {
   for (Rows rows(*this, range_of(table, prefix, from, direction), direction); rows.valid();

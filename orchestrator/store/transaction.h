@@ -47,6 +47,9 @@ class View {
     scan(table, prefix, {}, Direction::kForward, visit);
   }
 
+  /// How many rows a table has, roughly: those of the last commits may be missing.
+  virtual size_t about_rows(Table table) const = 0;
+
   /// What opens sealed rows.
   virtual const Seal& seal() const = 0;
 
@@ -66,6 +69,7 @@ class Snapshot final : public View {
   using View::scan;
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,
             const Visitor& visit) const override;
+  size_t about_rows(Table table) const override;
   const Seal& seal() const override { return environment_->seal(); }
   const Status& status() const override { return layers_.lmdb.status(); }
 
@@ -94,6 +98,7 @@ class Transaction final : public View {
   using View::scan;
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,
             const Visitor& visit) const override;
+  size_t about_rows(Table table) const override { return committed_.about_rows(table); }
   const Seal& seal() const override { return environment_.seal(); }
   const Status& status() const override { return committed_.status(); }
   Environment& environment() { return environment_; }

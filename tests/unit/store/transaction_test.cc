@@ -377,5 +377,15 @@ TEST_F(TransactionDeathTest, ASecondTransactionIsABug) {
   EXPECT_DEATH(Transaction second(*environment), "a second Transaction");
 }
 
+TEST_F(TransactionTest, TellsAboutHowManyRowsThereAre) {
+  EXPECT_EQ(transaction->about_rows(Table::kLive), 0U);
+  put_all({"a", "b", "c"});
+  ASSERT_TRUE(transaction->commit());
+  ASSERT_TRUE(environment->checkpoint());
+  ASSERT_TRUE(transaction->commit()) << "and moves on";
+  EXPECT_EQ(transaction->about_rows(Table::kLive), 3U);
+  EXPECT_EQ(transaction->about_rows(Table::kEnded), 0U);
+}
+
 }  // namespace
 }  // namespace millrace
