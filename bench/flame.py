@@ -56,7 +56,7 @@ def gather(stacks):
     for thread, frames in stacks:
         box = root
         box.samples += 1
-        for name in [thread] + [frame for frame in frames if frame != "?"]:
+        for name in [thread] + [frame for frame in frames if frame not in ("?", "[unknown]")]:
             box = box.inner.setdefault(name, Box())
             box.samples += 1
     return root
