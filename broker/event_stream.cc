@@ -334,17 +334,24 @@ JetStreamEvents::JetStreamEvents(Connection& connection, EventStreamSettings set
 JetStreamEvents::~JetStreamEvents() { stop(); }
 
 void JetStreamEvents::start(const Cursor& cursor, DeliverySink& sink) {
+  const std::lock_guard guard(lock_);
   CHECK(reader_ == nullptr, "started twice");
   reader_ = std::make_unique<Reader>(connection_, settings_, keeper_, cursor, sink);
 }
 
-void JetStreamEvents::stop() { reader_.reset(); }
+void JetStreamEvents::stop() {
+  std::unique_ptr<Reader> reader;  // ends behind the lock: it waits for its thread
+  const std::lock_guard guard(lock_);
+  reader = std::move(reader_);
+}
 
 JetStreamEvents::Counts JetStreamEvents::counts() const {
+  const std::lock_guard guard(lock_);
   return reader_ == nullptr ? Counts() : reader_->counts();
 }
 
 Status JetStreamEvents::health() const {
+  const std::lock_guard guard(lock_);
   if (reader_ == nullptr) return fail("broker.unreachable", "not started");
   return reader_->health();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/result.h"
@@ -62,6 +63,7 @@ class JetStreamEvents : public EventStream {
   Connection& connection_;
   const EventStreamSettings settings_;
   StreamKeeper keeper_;
+  mutable std::mutex lock_;  // guards what follows
   std::unique_ptr<Reader> reader_;
 };
 
