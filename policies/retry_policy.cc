@@ -22,13 +22,16 @@ bool RetryPolicy::covers(std::string_view code) const {
                      [&](const CodePattern& pattern) { return pattern.matches(code); });
 }
 
-TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now) const {
-  const Duration first = delay.after(now) - now;
-  const double wait = static_cast<double>(first.count()) * std::pow(factor, attempt - 1.0);
+TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now, double draw) const {
+  const auto span = [&](const Span& one) {
+    return static_cast<double>((one.after(now) - now).count());
+  };
+  const double first = span(delay);
+  if (first == 0) return now;  // also where the power is infinite
   const auto longest = static_cast<double>(kLongestWait.count());
-  // The comparison is false for what is no number, too: 0 times infinity.
-  if (!(wait < longest)) return now + (first.count() == 0 ? Duration(0) : kLongestWait);
-  return now + Duration(static_cast<int64_t>(wait));
+  const double bound = max_delay ? std::min(span(*max_delay), longest) : longest;
+  const double wait = std::min(first * std::pow(factor, attempt - 1.0), bound);
+  return now + Duration(static_cast<int64_t>(wait * (1 - jitter * draw)));
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,20 +30,25 @@ class CodePattern {
 };
 
 struct RetryPolicy {
-  uint32_t attempts = 1;  ///< in all, the first included
-  Span delay;             ///< after the first attempt
-  double factor = 1;      ///< the delay grows by it with each further one
+  /// In all, the first included; 0: not even that one, what is to be done is passed over; nullopt:
+  /// without end.
+  std::optional<uint32_t> attempts = 1;
+  Span delay;                     ///< after the first attempt
+  double factor = 1;              ///< the delay grows by it with each further one; above 0
+  std::optional<Span> max_delay;  ///< no wait is longer
+  double jitter = 0;              ///< 0 to 1: a wait is drawn from [(1 - jitter) · wait, wait]
   std::vector<CodePattern> codes;
 
   /// Whether an error of that code may be tried again, while attempts are left.
   bool covers(std::string_view code) const;
 
   /// Whether there is an attempt after this one (counted from 1).
-  bool allows_after(uint32_t attempt) const { return attempt < attempts; }
+  bool allows_after(uint32_t attempt) const { return !attempts || attempt < *attempts; }
 
-  /// When the attempt after this one is due if this one failed now: delay · factor^(attempt−1)
-  /// later, cut to the millisecond, at most 100 years.
-  TimePoint next_at(uint32_t attempt, TimePoint now) const;
+  /// When the attempt after this one is due if this one failed now:
+  /// min(delay · factor^(attempt−1), max_delay) later, of which `draw` (0 up to 1) takes up to the
+  /// jitter's share away; cut to the millisecond, at most 100 years.
+  TimePoint next_at(uint32_t attempt, TimePoint now, double draw = 0) const;
 };
 
 }  // namespace millrace

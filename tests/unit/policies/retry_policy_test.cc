@@ -1,4 +1,4 @@
-// The direktiv column of POLICIES.md "The retry model": totals, waits and codes.
+// Totals, waits and codes; the examples of the documents whose policies these can be.
 #include "policies/retry_policy.h"
 
 #include <gtest/gtest.h>
@@ -56,6 +56,58 @@ TEST(RetryPolicy, AMonthIsACalendarStepFromTheFailure) {
 }
 
 TEST(RetryPolicy, OneAttemptAllowsNoOther) { EXPECT_TRUE(waits(policy("PT1S", 1, 1)).empty()); }
+
+TEST(RetryPolicy, WithoutABoundThereIsAlwaysAnotherAttempt) {
+  RetryPolicy endless = policy("PT1S", 1);
+  endless.attempts.reset();
+  EXPECT_TRUE(endless.allows_after(1));
+  EXPECT_TRUE(endless.allows_after(UINT32_MAX));
+}
+
+TEST(RetryPolicy, NoAttemptAtAllAllowsNone) {
+  EXPECT_FALSE(policy("PT1S", 1, 0).allows_after(0));
+  EXPECT_FALSE(policy("PT1S", 1, 0).allows_after(1));
+}
+
+TEST(RetryPolicy, NoWaitIsLongerThanTheLongest) {
+  RetryPolicy bounded = policy("PT8S", 2);
+  bounded.max_delay = *Span::parse("PT5S");
+  EXPECT_EQ(waits(bounded), (std::vector<int64_t>{5000, 5000, 5000, 5000}));
+  bounded.max_delay = *Span::parse("P1M");
+  EXPECT_EQ(waits(bounded), (std::vector<int64_t>{8000, 16000, 32000, 64000}));
+}
+
+TEST(RetryPolicy, AWaitThatOverflowsIsTheLongest) {
+  RetryPolicy bounded = policy("P1D", 10, 1'000);
+  bounded.max_delay = *Span::parse("PT1H");
+  EXPECT_EQ(bounded.next_at(900, kNow) - kNow, std::chrono::hours(1));
+}
+
+// Document 000, "Retry policies": delay 1s, exponentialBackoff 2, maxDelay 10s.
+TEST(RetryPolicy, HasTheSixDelaysOfSteep) {
+  RetryPolicy steep = policy("1s", 2, 7);
+  steep.max_delay = *Span::parse("10s");
+  EXPECT_EQ(waits(steep), (std::vector<int64_t>{1000, 2000, 4000, 8000, 10000, 10000}));
+}
+
+// Document 002, "Exponential Backoff with Jitter": the table of ranges, backoffMs 1000 and
+// backoffMultiplier 2.
+TEST(RetryPolicy, HasTheRangesOfStevora) {
+  RetryPolicy stevora = policy("1000", 2, 20);
+  stevora.max_delay = *Span::parse("300000");
+  stevora.jitter = 0.25;
+  const std::pair<int64_t, int64_t> ranges[] = {
+      {750, 1000}, {1500, 2000}, {3000, 4000}, {6000, 8000}};
+  uint32_t attempt = 0;
+  for (const auto& [least, most] : ranges) {
+    ++attempt;
+    EXPECT_EQ((stevora.next_at(attempt, kNow, 0) - kNow).count(), most);
+    EXPECT_EQ((stevora.next_at(attempt, kNow, 0.5) - kNow).count(), (least + most) / 2);
+    EXPECT_EQ((stevora.next_at(attempt, kNow, 1) - kNow).count(), least);
+  }
+  EXPECT_EQ((stevora.next_at(19, kNow, 0) - kNow).count(), 300'000);
+  EXPECT_EQ((stevora.next_at(19, kNow, 1) - kNow).count(), 225'000);
+}
 
 TEST(RetryPolicy, CodesAreSearchedNotAnchored) {
   EXPECT_TRUE(covering({"timeout"}).covers("db.timeout.read"));
