@@ -117,8 +117,7 @@ void expressions() {
     best = std::max(best, by_workers(**pool, kProgram, 256, 50'000));
   }
   const double libjq_rate = by_libjq(kProgram);
-  row("2 jq workers (a sum over an array), 256 in flight",
-      fmt::format("{:.0f} k/s", best / 1e3),
+  row("2 jq workers (a sum over an array), 256 in flight", fmt::format("{:.0f} k/s", best / 1e3),
       fmt::format("libjq with conversion {:.0f} k/s: {:.2f}", libjq_rate / 1e3, best / libjq_rate));
 }
 

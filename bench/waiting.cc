@@ -80,8 +80,7 @@ void among(size_t waiting) {
   const double start = process.start();
   row(fmt::format("kill -9 to ready, {}", beside), fmt::format("{:.2f} s", start),
       fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, start / scan));
-  row("  anonymous memory of each then",
-      each(process.anonymous_memory() - empty));
+  row("  anonymous memory of each then", each(process.anonymous_memory() - empty));
 }
 
 }  // namespace

@@ -80,8 +80,8 @@ TEST(Wheel, TakesTheFirstAndTheLastDeadlineThereIs) {
 TEST(Wheel, FiresInTheOrderOfDeadlineThenKey) {
   constexpr TimerKey kHigh = UINT64_MAX;
   const std::vector<Due> sorted = {
-      {from_millis(kNow - 5), 99}, {from_millis(kNow + 1), 7},    {from_millis(kNow + 7), 1},
-      {from_millis(kNow + 7), 2},  {from_millis(kNow + 7), 1000}, {from_millis(kNow + 7), kHigh},
+      {from_millis(kNow - 5), 99},    {from_millis(kNow + 1), 7},    {from_millis(kNow + 7), 1},
+      {from_millis(kNow + 7), 2},     {from_millis(kNow + 7), 1000}, {from_millis(kNow + 7), kHigh},
       {from_millis(kNow + 7), kHigh}, {from_millis(kNow + 5000), 0},
   };
   Wheel wheel;
@@ -150,9 +150,7 @@ TEST(Wheel, AStaleHandleNamesNothing) {
 /// The meaning: timers sorted by deadline.
 class NaiveTimers {
  public:
-  void arm(int64_t deadline, TimerKey key) {
-    timers_.emplace(Due{from_millis(deadline), key}, 0);
-  }
+  void arm(int64_t deadline, TimerKey key) { timers_.emplace(Due{from_millis(deadline), key}, 0); }
 
   /// Whether it was still armed.
   bool cancel(int64_t deadline, TimerKey key) {
