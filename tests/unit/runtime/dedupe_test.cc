@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/store_fixture.h"
+#include "tests/unit/store/store_fixture.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/store_fixture.h"
+#include "tests/unit/store/store_fixture.h"
 
 namespace millrace {
 namespace {

@@ -2,18 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/tables.h"
-#include "tests/unit/store/folder.h"
+#include "tests/unit/store/store_fixture.h"
 
 namespace millrace {
 namespace {
 
-class ToldOnce : public testing::Test {
+class ToldOnce : public StoreTest {
  protected:
   ToldOnce() {
-    auto opened = Environment::open(folder_.path());
-    EXPECT_TRUE(opened) << opened.error().message;
-    environment_ = std::move(*opened);
-    tx_.emplace(*environment_);
     instance_ = {.id = {{1, 2, 3}},
                  .space = NamespaceNumber(1),
                  .revision = {WorkflowNumber(1), 1},
@@ -24,7 +20,7 @@ class ToldOnce : public testing::Test {
   }
 
   void write(std::vector<HistoryRecord> records, std::vector<size_t> with_input = {}) {
-    write_history(*tx_, instance_.last_history + 1,
+    write_history(*tx, instance_.last_history + 1,
                   {.space = instance_.space,
                    .instance = instance_.id,
                    .previous = instance_.last_history,
@@ -32,20 +28,16 @@ class ToldOnce : public testing::Test {
                    .with_input = std::move(with_input)});
     ++instance_.last_history;
   }
-  void commit() { ASSERT_TRUE(tx_->commit()); }
 
   size_t rows_that_tell(Table table, std::string_view what) const {
     size_t rows = 0;
-    static_cast<const View&>(*tx_).scan(table, {}, [&](std::string_view, std::string_view value) {
+    static_cast<const View&>(*tx).scan(table, {}, [&](std::string_view, std::string_view value) {
       rows += value.find(what) == std::string_view::npos ? 0 : 1;
       return true;
     });
     return rows;
   }
 
-  Folder folder_;
-  std::unique_ptr<Environment> environment_;
-  std::optional<Transaction> tx_;
   Instance instance_;
 };
 
@@ -55,14 +47,14 @@ TEST_F(ToldOnce, HistoryHasItsInputFromTheInstance) {
          {.kind = HistoryKind::kLog, .state = "a", .data = LazyJson(Json("other"))},
          {.kind = HistoryKind::kEntered, .state = "b", .data = instance_.data}},
         {1, 3});
-  write_instance(*tx_, instance_, {.input = true});
+  write_instance(*tx, instance_, {.input = true});
   commit();
   EXPECT_EQ(rows_that_tell(Table::kLive, "the input"), 1U);
   EXPECT_EQ(rows_that_tell(Table::kHistory, "the input"), 0U);
 
-  const auto whole = read_instance(*tx_, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.space, instance_.id);
   ASSERT_TRUE(whole && *whole);
-  const auto records = read_history(*tx_, **whole);
+  const auto records = read_history(*tx, **whole);
   ASSERT_TRUE(records) << records.error().message;
   ASSERT_EQ(records->size(), 4U);
   EXPECT_FALSE((*records)[0].data);
@@ -72,19 +64,19 @@ TEST_F(ToldOnce, HistoryHasItsInputFromTheInstance) {
 }
 
 TEST_F(ToldOnce, AnEndedInstanceHasItsDataFromItsHistory) {
-  write_instance(*tx_, instance_, {.input = true});
+  write_instance(*tx, instance_, {.input = true});
   write({{.kind = HistoryKind::kStarted}});
   instance_.data = Json{{"at", "the end"}};
   instance_.status = InstanceStatus::kComplete;
   write({{.kind = HistoryKind::kLog, .data = LazyJson(Json("before"))},
          {.kind = HistoryKind::kEntered, .state = "z", .data = instance_.data},
          {.kind = HistoryKind::kEnded}});
-  write_instance(*tx_, instance_, {.data = true, .ends_history = true});
+  write_instance(*tx, instance_, {.data = true, .ends_history = true});
   commit();
   EXPECT_EQ(rows_that_tell(Table::kEnded, "the end"), 0U);
   EXPECT_EQ(rows_that_tell(Table::kHistory, "the end"), 1U);
 
-  const auto whole = read_instance(*tx_, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.space, instance_.id);
   ASSERT_TRUE(whole && *whole) << whole.error().message;
   EXPECT_EQ((*whole)->data, instance_.data);
   EXPECT_EQ((*whole)->input, instance_.input);
@@ -93,7 +85,7 @@ TEST_F(ToldOnce, AnEndedInstanceHasItsDataFromItsHistory) {
 TEST_F(ToldOnce, ALivingInstanceHasItsDataInARowOfItsOwn) {
   instance_.data = Json{{"on", "the way"}};
   write({{.kind = HistoryKind::kEntered, .state = "a", .data = instance_.data}});
-  write_instance(*tx_, instance_, {.input = true, .data = true, .ends_history = true});
+  write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
   commit();
   EXPECT_EQ(rows_that_tell(Table::kLive, "the way"), 1U) << "it is read whenever it is woken";
 }
@@ -101,9 +93,9 @@ TEST_F(ToldOnce, ALivingInstanceHasItsDataInARowOfItsOwn) {
 TEST_F(ToldOnce, AHistoryThatLacksTheDataIsCorrupt) {
   instance_.status = InstanceStatus::kFailed;
   write({{.kind = HistoryKind::kStarted}});
-  write_instance(*tx_, instance_, {.input = true, .data = true, .ends_history = true});
+  write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
   commit();
-  const auto whole = read_instance(*tx_, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.space, instance_.id);
   ASSERT_FALSE(whole);
   EXPECT_EQ(whole.error().code, "store.corrupt");
 }
