@@ -227,7 +227,8 @@ Status Instances::write() {
     Instance& instance = touched.instance;
     const bool ends_history = ends_with(touched.history, instance.data);
     if (!touched.history.empty()) {
-      std::vector<size_t> with_input = those_with(touched.history, instance.input);
+      std::vector<size_t> with_input;  // one that was read came without its input
+      if (touched.is_new) with_input = those_with(touched.history, instance.input);
       const uint64_t number = TRY(draft_.next(Counter::kHistory));
       instance.history_count += touched.history.size();
       write_history(draft_.tx, number,
