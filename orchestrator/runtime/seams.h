@@ -16,6 +16,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/input.h"
+#include "model/task.h"
 
 namespace millrace {
 
@@ -106,5 +107,27 @@ class Publisher {
 /// Runs expressions outside the process (expressions/workers). Any thread; never blocks.
 using Evaluator =
     std::function<void(Evaluation evaluation, std::function<void(EvaluationResult)> done)>;
+
+/// Hears of tasks.
+class TaskSink {
+ public:
+  virtual ~TaskSink() = default;
+  /// Any thread; never blocks. `stored`, where there is one, is called once on any thread when what
+  /// is told is on disk, or is of no use (late, double, nobody's): only then may its source forget
+  /// it. It is not called where the process ends before.
+  virtual void report(TaskReport report, std::function<void()> stored) = 0;
+};
+
+/// Does tasks of one kind of target. Any thread; never blocks.
+class TaskRunner {
+ public:
+  virtual ~TaskRunner() = default;
+  /// Has the task done, and tells the sink of it: TaskEnded at last, whatever happens, unless it is
+  /// stopped or its deadline passes. One that was run before under its id may be under way.
+  virtual void run(Task task) = 0;
+  /// Nobody waits for it any more: what has not begun is taken back, what runs is asked to end, and
+  /// nothing need be told of it. An unknown id is none of its own.
+  virtual void stop(const InstanceId& task) = 0;
+};
 
 }  // namespace millrace
