@@ -6,13 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
+#include "model/task.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
 #include "policies/retry_policy.h"
+#include "policies/timeout_policy.h"
 
 namespace millrace {
 
@@ -69,17 +72,52 @@ struct Start {
   std::optional<Cron> cron;            ///< kScheduled; without it no tick ever comes
 };
 
-/// What an action calls (document 003, "FunctionDefinition"): a workflow of the same namespace, run
-/// as an instance of its own.
-struct Function {
-  std::string id;
-  std::string workflow;
+/// How often an action is tried, and how long it may take.
+struct ActionPolicy {
+  std::optional<RetryPolicy> retries;
+  TimeoutPolicy timeouts;
 };
 
-/// Document 003, "TimeoutDefinition"; both are counted from the start of the instance.
+/// A variable that a function finds as a file (document 003, "FunctionFileDefinition").
+struct FunctionFile {
+  std::string key;
+  VariableScope scope = VariableScope::kInstance;
+  std::string as;  ///< the file's name
+  FileType type = FileType::kPlain;
+};
+
+/// A workflow of the same namespace, run as an instance of its own.
+struct Subflow {
+  std::string workflow;
+};
+/// A service of the settings, by its name: of the namespace, or of all of them.
+struct NamedService {
+  std::string name;
+  bool global = false;
+};
+
+/// What an action calls (document 003, "FunctionDefinition").
+struct Function {
+  std::string id;
+  std::variant<Subflow, NamedService, Container> runs;
+  std::vector<FunctionFile> files;
+  ActionPolicy policy;  ///< for actions that say nothing else
+
+  const Subflow* subflow() const { return std::get_if<Subflow>(&runs); }
+};
+
+/// How long instances may run. Unless it says otherwise, counted from the start of the run.
 struct WorkflowTimeouts {
-  std::optional<Span> interrupt;  ///< an error in the state it is in then, once
-  std::optional<Span> kill;       ///< the end
+  std::optional<Span> interrupt;  ///< document 003: an error in the state it is in then, once
+  std::optional<Span> kill;       ///< document 003: the end
+  std::optional<Span> run;        ///< document 001: the end
+  std::optional<Span> task;       ///< document 001: of evaluating one state
+  /// Documents 001 and 004: all runs, counted from the start of the first.
+  std::optional<Span> execution;
+  /// Document 004: past the execution's deadline the instance is failed, not timed out, and goes
+  /// through this state before, if there is one.
+  bool fails = false;
+  std::optional<StateIndex> on_failure;
 };
 
 struct Workflow {
@@ -90,6 +128,7 @@ struct Workflow {
   bool singular = false;  ///< one instance at a time: while it lives, no other starts
   Start start;
   WorkflowTimeouts timeouts;
+  std::optional<RetryPolicy> retries;                ///< a failed run is followed by another one
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

@@ -18,8 +18,10 @@ Result<CodePattern> CodePattern::compile(std::string_view text) {
 }
 
 bool RetryPolicy::covers(std::string_view code) const {
-  return std::any_of(codes.begin(), codes.end(),
-                     [&](const CodePattern& pattern) { return pattern.matches(code); });
+  if (std::find(never.begin(), never.end(), code) != never.end()) return false;
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const CodePattern& pattern) {
+           return pattern.matches(code);
+         });
 }
 
 TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now, double draw) const {

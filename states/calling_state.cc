@@ -28,8 +28,8 @@ Action Action::load(StateFields& fields, const std::optional<RetryPolicy>& retri
   action.function = fields.required_function("function");
   action.input = fields.command("input");
   action.secrets = fields.plain().strings("secrets");
-  action.retries = fields.retries("retries");
-  if (!action.retries) action.retries = retries;
+  action.policy.retries = fields.retries("retries");
+  if (!action.policy.retries) action.policy.retries = retries;
   return action;
 }
 
@@ -107,7 +107,7 @@ void CallingState::start(Visit& visit, size_t index) const {
   const Action& called = action(index);
   const uint32_t attempt = visit.calls()[index].attempt + 1;
   visit.start_call(index, *called.function,
-                   !called.retries || !called.retries->allows_after(attempt));
+                   !called.policy.retries || !called.policy.retries->allows_after(attempt));
 }
 
 Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
@@ -129,7 +129,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
 /// one success is enough nothing is raised that could be caught.
 Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error) const {
   Call& call = visit.calls()[index];
-  const auto& policy = action(index).retries;
+  const auto& policy = action(index).policy.retries;
   const bool is_caught = needs_ == Needs::kAll && find_catch(common(), error.code) != nullptr;
   if (policy && !is_caught && policy->covers(error.code)) {
     if (policy->allows_after(call.attempt)) {

@@ -25,7 +25,7 @@ struct Action {
   std::shared_ptr<const Function> function;
   std::optional<Template> input;  ///< none: what it would be evaluated over
   std::vector<std::string> secrets;
-  std::optional<RetryPolicy> retries;
+  ActionPolicy policy;  ///< its own, and what it leaves open from farther away
 
   /// Reads one; `retries` is what the state has for actions without their own.
   static Action load(StateFields& fields, const std::optional<RetryPolicy>& retries);

@@ -7,10 +7,9 @@ namespace millrace {
 namespace {
 
 constexpr std::array<const StateType*, 14> kTypes = {
-    &kActionState,   &kConsumeEventState,  &kDelayState,  &kErrorState,
-    &kEventAndState, &kEventXorState,      &kForeachState, &kGenerateEventState,
-    &kGetterState,   &kNoopState,          &kParallelState, &kSetterState,
-    &kSwitchState,   &kValidateState,
+    &kActionState,   &kConsumeEventState, &kDelayState,         &kErrorState,    &kEventAndState,
+    &kEventXorState, &kForeachState,      &kGenerateEventState, &kGetterState,   &kNoopState,
+    &kParallelState, &kSetterState,       &kSwitchState,        &kValidateState,
 };
 
 }  // namespace

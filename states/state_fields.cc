@@ -252,6 +252,8 @@ std::optional<RetryPolicy> StateFields::retries(std::string_view key) {
   std::optional<RetryPolicy> policy;
   fields_.object(key, [&](Fields& fields) {
     policy.emplace();
+    policy->asked = RetryPolicy::Asked::kAfterCatch;
+    policy->used_up = RetryPolicy::UsedUp::kExceeded;
     policy->attempts = static_cast<uint32_t>(fields.integer("max_attempts").value_or(0)) + 1;
     policy->delay = fields.duration("delay").value_or(Span{});
     policy->factor = fields.number("multiplier").value_or(1);
@@ -267,7 +269,7 @@ std::optional<RetryPolicy> StateFields::retries(std::string_view key) {
       }
       Result<CodePattern> code = CodePattern::compile(node.text);
       if (code) {
-        policy->codes.push_back(std::move(*code));
+        policy->only.push_back(std::move(*code));
       } else {
         context_.findings.error(code.error().code, path, node.at, code.error().message);
       }

@@ -282,13 +282,13 @@ void Visit::start_call(size_t index, const Function& function, bool last) {
                       .attempt = ++call.attempt};
   call.child = child_id(caller, now_);
   tell(HistoryKind::kCalled, Json{{"function", function.id},
-                                  {"workflow", function.workflow},
+                                  {"workflow", function.subflow()->workflow},
                                   {"instance", to_string(call.child)},
                                   {"index", index},
                                   {"attempt", call.attempt}});
   effects_.emplace_back(StartChild{.space = instance_.space,
                                    .child = call.child,
-                                   .workflow = function.workflow,
+                                   .workflow = function.subflow()->workflow,
                                    .input = call.input,
                                    .caller = caller,
                                    .by = instance_.id,
@@ -330,12 +330,12 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
   const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
   const InstanceId child = child_id(place, now_);
   tell(HistoryKind::kCalled, Json{{"function", function.id},
-                                  {"workflow", function.workflow},
+                                  {"workflow", function.subflow()->workflow},
                                   {"instance", to_string(child)},
                                   {"async", true}});
   effects_.emplace_back(StartChild{.space = instance_.space,
                                    .child = child,
-                                   .workflow = function.workflow,
+                                   .workflow = function.subflow()->workflow,
                                    .input = std::move(call.input),
                                    .by = instance_.id,
                                    .hops = instance_.hops + 1,

@@ -106,7 +106,7 @@ class Loader {
       made->id = nested.required_identifier("id");
       const bool is_subflow = read_function_type(function);
       if (is_subflow) {
-        made->workflow = nested.required_identifier("workflow");
+        made->runs = Subflow{nested.required_identifier("workflow")};
       } else {
         nested.pass_over();  // what else may stand here depends on the type
       }

@@ -22,7 +22,7 @@ std::vector<int64_t> waits(const RetryPolicy& policy) {
 
 RetryPolicy covering(std::initializer_list<std::string_view> codes) {
   RetryPolicy policy;
-  for (const std::string_view code : codes) policy.codes.push_back(*CodePattern::compile(code));
+  for (const std::string_view code : codes) policy.only.push_back(*CodePattern::compile(code));
   return policy;
 }
 
