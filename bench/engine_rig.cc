@@ -31,6 +31,7 @@ EngineRig::EngineRig() {
       ProcessorParts{.environment = *environment_,
                      .clock = clock_,
                      .publisher = echo_,
+                     .functions = nobody_,
                      .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
                      .loader = load_stored,
                      .make_id =

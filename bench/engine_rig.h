@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "functions/task_router.h"
 #include "orchestrator/runtime/processor.h"
 
 namespace millrace {
@@ -76,6 +77,7 @@ class EngineRig {
   RunFolder folder_;
   RigClock clock_;
   Echo echo_;
+  TaskRouter nobody_;  // no workflow here has work done outside
   Metrics metrics_;
   std::unique_ptr<Queries> queries_;
   std::unique_ptr<Environment> environment_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cloudevents/subject.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
@@ -12,22 +13,6 @@ namespace {
 constexpr std::string_view kVersionLine = "NATS/1.0\r\n";
 
 bool is_header_name_char(char c) { return c > 0x20 && c < 0x7f && c != ':'; }
-
-/// A server ends the connection that sends a line of more than 4 KiB, with subject, reply and
-/// sizes.
-constexpr size_t kMaxSubject = 3 * 1024;
-
-bool is_sendable_subject(std::string_view subject) {
-  if (subject.empty() || subject.size() > kMaxSubject) return false;
-  char before = '.';
-  for (const char c : subject) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte == 0x7f || c == '*' || c == '>') return false;
-    if (c == '.' && before == '.') return false;
-    before = c;
-  }
-  return before != '.';
-}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -46,7 +31,7 @@ std::string_view take_token(std::string_view& subject) {
 }  // namespace
 
 Status check_message(const NatsMessage& message, size_t max_payload) {
-  if (!is_sendable_subject(message.subject)) {
+  if (!is_publish_subject(message.subject)) {
     return fail("broker.refused", fmt::format("\"{}\" is no subject to publish to; expected tokens "
                                               "without blanks and wildcards, joined by dots, of "
                                               "3 KiB at most",

@@ -428,9 +428,12 @@ class App {
     CLI::App& space = noun(app_, "namespace", "Namespaces: workflows and events kept apart");
     asking(space, "list", "Lists the namespaces", "millrace namespace list", list_namespaces);
     CLI::App& create =
-        asking(space, "create", "Creates a namespace", "millrace namespace create shop",
-               [this](Session& session) { return create_namespace(session, id_); });
+        asking(space, "create", "Creates a namespace, or changes its settings",
+               "millrace namespace create shop --settings @shop.json",
+               [this](Session& session) { return create_namespace(session, id_, settings_); });
     add_id(create, "Name of the namespace");
+    create.add_option("--settings", settings_, "Its settings (docs/functions.md)")
+        ->type_name("JSON|@FILE|-");
     CLI::App& remove = asking(space, "delete", "Deletes a namespace and all that is in it",
                               "millrace namespace delete shop --cancel", [this](Session& session) {
                                 return delete_namespace(session, id_, cancel_);
@@ -496,6 +499,7 @@ class App {
   std::string format_;
   std::string id_;
   bool cancel_ = false;
+  std::string settings_;
   LintOptions lint_;
   ServeOptions serve_;
   /// As given, for duration() and number().

@@ -8,9 +8,11 @@ Ended list_namespaces(Session& session) {
   return ExitCode::kOk;
 }
 
-Ended create_namespace(Session& session, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "PUT", .path = Client::url_path({"v1", "ns", name})}));
+Ended create_namespace(Session& session, const std::string& name, const std::string& settings) {
+  std::string body;
+  if (!settings.empty()) body = TRY(read_value(session.console, settings));
+  const Reply reply = TRY(session.client.send(
+      {.method = "PUT", .path = Client::url_path({"v1", "ns", name}), .body = std::move(body)}));
   session.output.item(reply.body, "name");
   return ExitCode::kOk;
 }

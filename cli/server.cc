@@ -13,6 +13,7 @@
 #include "broker/event_stream.h"
 #include "broker/publisher.h"
 #include "expressions/workers/pool.h"
+#include "functions/task_router.h"
 #include "gateway/server.h"
 #include "model/document.h"
 #include "model/hops.h"
@@ -110,6 +111,7 @@ class Server::Parts {
             {.environment = *environment_,
              .clock = clock_,
              .publisher = *publisher_,
+             .functions = functions_,
              .evaluate = evaluator(),
              .loader = load_stored,
              .make_id = InstanceIds(),
@@ -184,6 +186,7 @@ class Server::Parts {
   std::unique_ptr<JqPool> pool_;
   std::atomic<uint64_t> last_ticket_ = 0;
   Queries queries_;
+  TaskRouter functions_;
   Processor processor_;
   LocalService service_;
   std::unique_ptr<HttpServer> gateway_;

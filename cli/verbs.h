@@ -95,7 +95,8 @@ Ended delete_secret(Session& session, const std::string& name);
 
 // namespace.cc
 Ended list_namespaces(Session& session);
-Ended create_namespace(Session& session, const std::string& name);
+/// `settings`: JSON, `@FILE` or `-`; empty: they are left as they are.
+Ended create_namespace(Session& session, const std::string& name, const std::string& settings);
 Ended delete_namespace(Session& session, const std::string& name, bool cancel);
 
 // run.cc

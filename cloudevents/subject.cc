@@ -8,6 +8,8 @@ namespace {
 /// No encoded text is a `%` alone, so it can stand for the token that NATS does not allow.
 constexpr std::string_view kEmptyToken = "%";
 
+constexpr size_t kMaxSubject = 3 * 1024;
+
 }  // namespace
 
 std::string event_subject(std::string_view ns, std::string_view type) {
@@ -26,9 +28,24 @@ std::string event_subject(std::string_view ns, std::string_view type) {
     break;
   }
   if (tail.ends_with('.')) tail.pop_back();  // cut just behind a separator
-  return std::string(kEventSubjectPrefix) +
-         (ns.empty() ? std::string(kEmptyToken) : percent_encode(ns, ".*>")) + "." +
+  return std::string(kEventSubjectPrefix) + subject_token(ns) + "." +
          (tail.empty() ? std::string(kEmptyToken) : tail);
+}
+
+std::string subject_token(std::string_view text) {
+  return text.empty() ? std::string(kEmptyToken) : percent_encode(text, ".*>");
+}
+
+bool is_publish_subject(std::string_view subject) {
+  if (subject.empty() || subject.size() > kMaxSubject) return false;
+  char before = '.';
+  for (const char c : subject) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f || c == '*' || c == '>') return false;
+    if (c == '.' && before == '.') return false;
+    before = c;
+  }
+  return before != '.';
 }
 
 std::optional<std::string> subject_namespace(std::string_view subject) {

@@ -21,6 +21,14 @@ inline constexpr size_t kMaxSubjectTail = 200;
 /// of the namespace and those of the type that would make an empty token. An empty text is `%`.
 std::string event_subject(std::string_view ns, std::string_view type);
 
+/// One token of a subject, whatever the text is: encoded as the namespace of an event is.
+std::string subject_token(std::string_view text);
+
+/// Whether that is a subject to publish to: no empty token, blank, control character or wildcard,
+/// and at most 3 KiB: a server ends the connection that sends a line of more than 4 KiB, with
+/// subject, reply and sizes.
+bool is_publish_subject(std::string_view subject);
+
 /// The namespace in the subject of an event, decoded; nullopt where the subject is none of those.
 std::optional<std::string> subject_namespace(std::string_view subject);
 

@@ -30,6 +30,26 @@ Result<InstanceFilter> filter_of(const Request& request) {
   return filter;
 }
 
+// What a command takes beside the instance.
+
+template <class T>
+Status read_more(T&, const Request&) {
+  return {};
+}
+Status read_more(CancelInstance& command, const Request& request) {
+  command.now = TRY(flag_parameter(request, "now"));
+  return {};
+}
+Status read_more(RetryInstance& command, const Request& request) {
+  command.extend = TRY(flag_parameter(request, "extend"));
+  return {};
+}
+Status read_more(RerunInstance& command, const Request& request) {
+  command.state = text_parameter(request, "from");
+  if (!command.state.empty()) return {};
+  return fail("request.parameter", "from: name the state to run it again from: ?from=STATE");
+}
+
 /// A command on the instance that the path names.
 template <class T>
 Handler commanding(Service& service) {
@@ -37,6 +57,7 @@ Handler commanding(Service& service) {
     T command;
     command.space = TRY(namespace_of(exchange->request()));
     command.instance = TRY(instance_of(exchange->request()));
+    TRY(read_more(command, exchange->request()));
     service.command(std::move(command),
                     exchange->back<Result<Json>>(
                         [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
@@ -65,9 +86,18 @@ void add_instance_routes(Router& router, Service& service) {
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
               .handler = commanding<DeleteInstance>(service)});
-  router.add({.method = "POST",
-              .path = "/v1/ns/{ns}/instances/{instance}/cancel",
-              .handler = commanding<CancelInstance>(service)});
+  const auto add_verb = [&](const char* verb, std::vector<std::string> query, Handler handler) {
+    router.add({.method = "POST",
+                .path = fmt::format("/v1/ns/{{ns}}/instances/{{instance}}/{}", verb),
+                .query = std::move(query),
+                .handler = std::move(handler)});
+  };
+  add_verb("cancel", {"now"}, commanding<CancelInstance>(service));
+  add_verb("pause", {}, commanding<PauseInstance>(service));
+  add_verb("resume", {}, commanding<ResumeInstance>(service));
+  add_verb("retry", {"extend"}, commanding<RetryInstance>(service));
+  add_verb("restart", {}, commanding<RestartInstance>(service));
+  add_verb("rerun", {"from"}, commanding<RerunInstance>(service));
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .handler = reading([&service](const Request& request) -> Result<Json> {

@@ -7,9 +7,15 @@
 namespace millrace {
 namespace {
 
+constexpr size_t kMaxSettingsBytes = size_t{64} << 10;
+
 Status create(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  std::string name = TRY(namespace_of(exchange->request()));
-  service.command(CreateNamespace{std::move(name)},
+  CreateNamespace command;
+  command.name = TRY(namespace_of(exchange->request()));
+  if (const std::string& body = exchange->request().body; !body.empty()) {
+    command.settings = TRY(parse_json(body));
+  }
+  service.command(std::move(command),
                   exchange->back<Result<Json>>([exchange](const Result<Json>& answer) {
                     const bool created = answer && answer->value("created", false);
                     exchange->reply(answer, created ? 201 : 200);
@@ -33,9 +39,10 @@ void add_namespace_routes(Router& router, Service& service) {
   router.add({.method = "GET", .path = "/v1/ns", .handler = reading([&service](const Request&) {
                                                    return service.namespaces();
                                                  })});
-  router.add({.method = "PUT", .path = "/v1/ns/{ns}", .handler = [&service](const auto& exchange) {
-                return create(service, exchange);
-              }});
+  router.add({.method = "PUT",
+              .path = "/v1/ns/{ns}",
+              .max_body = kMaxSettingsBytes,
+              .handler = [&service](const auto& exchange) { return create(service, exchange); }});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
               .query = {"cancel"},

@@ -15,6 +15,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/instance.h"
+#include "model/task.h"
 #include "model/variable.h"
 
 namespace millrace {
@@ -70,6 +71,29 @@ struct CancelChild {
   InstanceId child;
 };
 
+/// Have work done outside: one attempt of an action. It is a row until its end is told.
+struct StartTask {
+  NamespaceNumber space{};
+  InstanceId task;
+  std::optional<Caller> caller;  ///< none: detached
+  InstanceId by;                 ///< whose action it is
+  WorkflowNumber workflow{};     ///< of that instance
+  std::string state;
+  std::string function;
+  uint32_t attempt = 1;
+  std::variant<NamedService, Container> runs;
+  std::vector<FunctionFile> files;
+  LazyJson input;
+  std::optional<TimePoint> deadline;  ///< when it is given up at the latest
+  std::optional<Duration> heartbeat;  ///< for how long it may be silent
+  bool sealed = false;                ///< there is something of a secret in the input
+};
+
+/// Nobody waits for that task any more: have it stopped, as far as that can be.
+struct StopTask {
+  InstanceId task;
+};
+
 /// Tell the caller how its call ended.
 struct ReturnResult {
   NamespaceNumber space{};
@@ -88,6 +112,6 @@ struct Answer {
 };
 
 using Effect = std::variant<Publish, SetVariable, DeadLetter, Evaluate, StartChild, CancelChild,
-                            ReturnResult, Answer>;
+                            StartTask, StopTask, ReturnResult, Answer>;
 
 }  // namespace millrace

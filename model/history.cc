@@ -32,6 +32,20 @@ std::string_view to_string(HistoryKind kind) {
       return "returned";
     case HistoryKind::kRetrying:
       return "retrying";
+    case HistoryKind::kTimedOut:
+      return "timedout";
+    case HistoryKind::kSkipped:
+      return "skipped";
+    case HistoryKind::kRun:
+      return "run";
+    case HistoryKind::kOutput:
+      return "output";
+    case HistoryKind::kPaused:
+      return "paused";
+    case HistoryKind::kResumed:
+      return "resumed";
+    case HistoryKind::kRevived:
+      return "revived";
   }
   return "unknown";
 }

@@ -26,9 +26,17 @@ enum class HistoryKind : uint8_t {
   kFixed,      ///< an Error state fixed the error that the instance ends with: {"code","msg"}
   kCancelled,  ///< {"code","msg"}
   kEnded,      ///< {"status"}
-  kCalled,     ///< {"function","workflow","instance","index","attempt"}
-  kReturned,   ///< a call: {"instance","index","attempt"} and, if it failed, {"code","msg"}
-  kRetrying,   ///< {"attempt": the next, "at"} and, of a call, {"index"}
+  kCalled,     ///< {"function","workflow","instance","index","attempt"}; outside the process
+               ///< {"function","task","index","attempt"}
+  kReturned,  ///< a call: {"instance" or "task","index","attempt"}, and if it failed {"code","msg"}
+  kRetrying,  ///< {"attempt": the next, "at"} and, of a call, {"index"}; of all, {"run", "at"}
+  kTimedOut,  ///< a call: {"index","attempt","code"}
+  kSkipped,   ///< a call that may not be attempted at all: {"index"}
+  kRun,       ///< another run begins: {"run"}
+  kOutput,    ///< of a container: {"index","text"}
+  kPaused,    ///< by an operator
+  kResumed,   ///< the same
+  kRevived,   ///< it had ended and goes on: {"how":"retry"|"restart"|"rerun"}
 };
 
 /// "started", "entered", …

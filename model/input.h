@@ -15,6 +15,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/instance.h"
+#include "model/task.h"
 #include "model/variable.h"
 #include "model/workflow.h"
 
@@ -76,6 +77,15 @@ struct EvaluatedInput {
   std::vector<EvaluationResult> results;
 };
 
+/// What is told of a task. It may come late, or twice.
+struct TaskInput {
+  TaskReport report;
+};
+/// A task has been silent for longer than it may.
+struct SilenceInput {
+  InstanceId task;
+};
+
 /// Go on with an instance that stopped in a passing phase: a bound on one step, or a restart.
 struct ContinueInput {
   NamespaceNumber space{};
@@ -106,17 +116,43 @@ struct TriggerSchedule {
   std::string space;
   std::string workflow;
 };
+/// What an operator does about an instance (POLICIES.md "What an operator can do").
 struct CancelInstance {
   std::string space;
   InstanceId instance;
+  bool now = false;  ///< do not wait for the end of the tasks that run
+};
+struct PauseInstance {
+  std::string space;
+  InstanceId instance;
+};
+struct ResumeInstance {
+  std::string space;
+  InstanceId instance;
+};
+struct RetryInstance {
+  std::string space;
+  InstanceId instance;
+  bool extend = false;  ///< the execution's deadline counts anew
+};
+struct RestartInstance {
+  std::string space;
+  InstanceId instance;
+};
+struct RerunInstance {
+  std::string space;
+  InstanceId instance;
+  std::string state;
 };
 /// Removes one that has ended, with its history.
 struct DeleteInstance {
   std::string space;
   InstanceId instance;
 };
+/// Makes it, unless it is there, and sets its settings, if there are any.
 struct CreateNamespace {
   std::string name;
+  std::optional<Json> settings = std::nullopt;  ///< orchestrator/runtime/settings.h
 };
 struct DeleteNamespace {
   std::string name;
@@ -151,7 +187,8 @@ struct DeleteSecret {
   std::string name;
 };
 using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
-                             CancelInstance, DeleteInstance, CreateNamespace, DeleteNamespace,
+                             CancelInstance, PauseInstance, ResumeInstance, RetryInstance,
+                             RestartInstance, RerunInstance, DeleteInstance, CreateNamespace, DeleteNamespace,
                              PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
 
 struct CommandInput {
@@ -161,7 +198,8 @@ struct CommandInput {
 
 struct Input {
   TimePoint time;
-  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, ContinueInput, CommandInput>
+  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, TaskInput, SilenceInput,
+               ContinueInput, CommandInput>
       what;
 };
 

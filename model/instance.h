@@ -2,6 +2,7 @@
 // two inputs it is nothing but its rows (docs/FORMATS.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
+#include "policies/timeout_policy.h"
 
 namespace millrace {
 
@@ -62,13 +64,18 @@ enum class Phase : uint8_t { kEntering, kWaiting, kLeaving, kEnded };
 enum class TimerKind : uint8_t {
   kStateTimeout,  ///< the state's `timeout`
   kDelay,         ///< what a delay state waits for
-  kRetry,         ///< the next attempt of a call, or of the state
+  kRetry,         ///< the next attempt of the state, or of all of it: the next run
   kInterrupt,     ///< the workflow's `timeouts.interrupt`
   kKill,          ///< the workflow's `timeouts.kill`
+  kRun,           ///< the workflow's run timeout
+  kExecution,     ///< the workflow's execution timeout, which goes on from run to run
+  kCalls,         ///< something of a call is due: its next attempt, or a timeout of it
 };
 
 /// Whether the timer is the state's, and goes when the instance leaves it.
-inline bool is_of_state(TimerKind kind) { return kind < TimerKind::kInterrupt; }
+inline bool is_of_state(TimerKind kind) {
+  return kind < TimerKind::kInterrupt || kind == TimerKind::kCalls;
+}
 
 /// A deadline in an instance's row; it is due when `deadline` <= now.
 struct Timer {
@@ -93,18 +100,23 @@ using CallResult = tl::expected<LazyJson, WorkflowError>;
 struct Call {
   enum class Status : uint8_t {
     kQueued,   ///< waits for others to end first (`concurrency`)
-    kRunning,  ///< its child has not ended
+    kRunning,  ///< its child has not ended, nor its task
     kBetween,  ///< the last attempt failed, the next one is due at `retry_at`
     kDone,
     kFailed,
   };
   Status status = Status::kQueued;
   uint32_t attempt = 0;               ///< the last one, counted from 1
-  InstanceId child;                   ///< that runs the last attempt
+  InstanceId id;                      ///< of its last attempt: the child that runs it, or the task
+  bool outside = false;               ///< it is a task: what runs it is no instance
+  bool begun = false;                 ///< kRunning: somebody has begun with the attempt
+  std::optional<TimePoint> first_at;  ///< when the first attempt was handed out
   std::optional<TimePoint> retry_at;  ///< kBetween
-  LazyJson input;                     ///< null once no attempt can need it any more
-  LazyJson result;                    ///< kDone
-  bool sealed = false;                ///< there is something of a secret in its input
+  /// What of its timeouts is counting, by their kind. A heartbeat's is not kept: memory has it.
+  std::array<std::optional<TimePoint>, kTimeoutKinds> deadlines;
+  LazyJson input;       ///< null once no attempt can need it any more
+  LazyJson result;      ///< kDone
+  bool sealed = false;  ///< there is something of a secret in its input
 };
 
 /// Whose call an instance is.
@@ -131,15 +143,21 @@ struct Instance {
   InstanceStatus status = InstanceStatus::kPending;
   Phase phase = Phase::kEntering;
   size_t state = 0;
-  size_t exit = 0;       ///< which way out, while kLeaving
-  uint64_t step = 0;     ///< moves with each change of phase; what carries an older one is stale
-  uint64_t entered = 0;  ///< the step in which it came into its state, at this attempt
-  uint32_t attempt = 1;  ///< of the state, where its `retries` have it entered again
+  size_t exit = 0;          ///< which way out, while kLeaving
+  uint64_t step = 0;        ///< moves with each change of phase; what carries an older one is stale
+  uint64_t entered = 0;     ///< the step in which it came into its state, at this attempt
+  uint32_t attempt = 1;     ///< of the state, where its `retries` have it entered again
+  uint32_t run = 1;         ///< of the workflow, where its `retries` have it begin anew
+  bool awaits_run = false;  ///< the last run has failed, the next one is due at its kRetry
+  bool failing = false;     ///< it is past its execution's deadline, in `on_failure` or behind it
+  bool paused = false;      ///< it takes what comes and does nothing new
+  bool cancelling = false;  ///< it ends, cancelled, once the tasks that run have ended
   uint32_t transitions = 0;  ///< made in all, for the bound on them
   bool parked = false;       ///< an evaluation is under way for (id, step)
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
+  TimePoint execution_from;  ///< from when its execution's deadline counts
   uint32_t hops = 0;           ///< of the event that last moved it (hops.h)
   uint64_t listen_from = 0;    ///< position of the last event or command that moved it
   uint64_t history_count = 0;  ///< records so far; the number of the next
@@ -147,6 +165,8 @@ struct Instance {
 
   std::vector<Listener> listeners;
   std::vector<Timer> timers;
+  /// Those that do not count while it is paused.
+  std::vector<Timer> held_timers;
   /// The actions of the state, by their index.
   std::vector<Call> calls;
   /// The data as the state found it, where the state may be tried again and has changed it.

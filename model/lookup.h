@@ -18,6 +18,11 @@ class Lookup {
   /// nullopt: there is none.
   virtual std::optional<Variable> variable(const VariableName& name) const = 0;
   virtual std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const = 0;
+  /// What an instance was started with.
+  virtual LazyJson input(const Instance& instance) const = 0;
+  /// When a living instance last did anything; nullopt: there is none of that id.
+  virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
+                                              const InstanceId& instance) const = 0;
 };
 
 }  // namespace millrace

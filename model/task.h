@@ -26,7 +26,26 @@ enum class FileType : uint8_t { kPlain, kBase64, kTar, kTarGz };
 /// How much of the machine a container gets (document 003, "ReusableFunctionDefinition").
 enum class ContainerSize : uint8_t { kSmall, kMedium, kLarge };
 
+/// A variable that a function finds as a file (document 003, "FunctionFileDefinition").
+struct FunctionFile {
+  std::string key;
+  VariableScope scope = VariableScope::kInstance;
+  std::string as;  ///< the file's name
+  FileType type = FileType::kPlain;
+
+  bool operator==(const FunctionFile&) const = default;
+};
+
 // Where the work is done.
+
+/// By a service of the settings, by its name: of the namespace, or of all of them. What it stands
+/// for is looked up when the task is handed out.
+struct NamedService {
+  std::string name;
+  bool global = false;
+
+  bool operator==(const NamedService&) const = default;
+};
 
 /// By workers that take it from the work queue.
 struct WorkQueue {
@@ -105,6 +124,9 @@ struct TaskReport {
   InstanceId task;
   std::variant<TaskStarted, TaskAlive, TaskOutput, TaskEnded> what;
 };
+
+/// What all subjects of the work queue begin with.
+inline constexpr std::string_view kTaskSubjectPrefix = "millrace.tasks.";
 
 /// Neither an answer nor a file may be larger.
 inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;

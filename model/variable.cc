@@ -33,9 +33,14 @@ bool is_variable_key(std::string_view key) {
 }
 
 VariableOwner owner_of(const Instance& instance, VariableScope scope) {
-  VariableOwner owner{.scope = scope, .space = instance.space};
-  if (scope == VariableScope::kWorkflow) owner.workflow = instance.revision.workflow;
-  if (scope == VariableScope::kInstance) owner.instance = instance.id;
+  return owner_of(instance.space, instance.revision.workflow, instance.id, scope);
+}
+
+VariableOwner owner_of(NamespaceNumber space, WorkflowNumber workflow, const InstanceId& instance,
+                       VariableScope scope) {
+  VariableOwner owner{.scope = scope, .space = space};
+  if (scope == VariableScope::kWorkflow) owner.workflow = workflow;
+  if (scope == VariableScope::kInstance) owner.instance = instance;
   return owner;
 }
 

@@ -39,6 +39,8 @@ struct VariableOwner {
 
 /// The owner that the scope means for a state of that instance.
 VariableOwner owner_of(const Instance& instance, VariableScope scope);
+VariableOwner owner_of(NamespaceNumber space, WorkflowNumber workflow, const InstanceId& instance,
+                       VariableScope scope);
 
 struct VariableName {
   VariableOwner owner;

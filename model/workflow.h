@@ -78,24 +78,10 @@ struct ActionPolicy {
   TimeoutPolicy timeouts;
 };
 
-/// A variable that a function finds as a file (document 003, "FunctionFileDefinition").
-struct FunctionFile {
-  std::string key;
-  VariableScope scope = VariableScope::kInstance;
-  std::string as;  ///< the file's name
-  FileType type = FileType::kPlain;
-};
-
 /// A workflow of the same namespace, run as an instance of its own.
 struct Subflow {
   std::string workflow;
 };
-/// A service of the settings, by its name: of the namespace, or of all of them.
-struct NamedService {
-  std::string name;
-  bool global = false;
-};
-
 /// What an action calls (document 003, "FunctionDefinition").
 struct Function {
   std::string id;

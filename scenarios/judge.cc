@@ -75,6 +75,9 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
     case Aspect::kTook:
       TRY(compare_time(expected, instance));
       break;
+    case Aspect::kAttempts:
+      compare_with(expected, TRY(attempts_of(id)));
+      break;
     case Aspect::kInstances:
       break;  // of the workflow
   }
@@ -83,7 +86,8 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
 
 void Judge::compare_with(const Expected& expected, const Json& got) {
   const auto& [path, wanted] = expected.wanted;
-  if (expected.aspect == Aspect::kStates) {  // a way through a workflow is seen as a whole
+  if (expected.aspect == Aspect::kStates ||
+      expected.aspect == Aspect::kAttempts) {  // a way through a workflow is seen as a whole
     if (const Json list = to_json(wanted); list != got) {
       differs(expected.wanted, fmt::format("wanted {}, got {}", in_brief(list), in_brief(got)));
     }
@@ -120,6 +124,18 @@ Result<Json> Judge::states_of(const std::string& id) {
     if (record["kind"] == "entered") states.push_back(record["state"]);
   }
   return states;
+}
+
+/// How long after the start each call was made.
+Result<Json> Judge::attempts_of(const std::string& id) {
+  Json attempts = Json::array();
+  std::optional<TimePoint> start;
+  for (const Json& record : TRY(stage_.history(id))) {
+    const TimePoint time = TRY(parse_rfc3339(record["time"].get<std::string>()));
+    if (!start) start = time;
+    if (record["kind"] == "called") attempts.push_back(spelled(time - *start));
+  }
+  return attempts;
 }
 
 /// What reached the stream, in its order.

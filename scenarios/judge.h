@@ -35,6 +35,7 @@ class Judge {
   void compare_member(const Expected& expected, const Json& instance, const char* key);
   Status compare_time(const Expected& expected, const Json& instance);
   Result<Json> states_of(const std::string& id);
+  Result<Json> attempts_of(const std::string& id);
   Result<Json> published_by(const std::string& id);
   Status tell(const std::string& workflow, const std::string& id);
 

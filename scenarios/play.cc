@@ -135,11 +135,14 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   const ScratchFolder folder = TRY(ScratchFolder::make("millrace-test"));
   VirtualClock clock;
   MemoryBroker broker(clock);
+  ActedFunctions functions(clock);
+  for (const auto& [function, parts] : scenario.functions) functions.act(function, parts);
   const auto stage = TRY(Stage::open({.folder = folder.path(),
                                       .clock = clock,
                                       .broker = broker,
                                       .brokers_clock = clock,
                                       .publisher = broker,
+                                      .functions = functions,
                                       .evaluate = evaluate,
                                       .make_id = CountedIds(),
                                       .give_up = [&] {

@@ -31,6 +31,8 @@ class Reader {
   }
 
  private:
+  enum class Never { kBegins, kEnds };
+
   void read_workflows(Fields& fields) {
     const auto take = [&](const std::string& name, const std::string& path, Position at) {
       Result<ApplyWorkflow> opened = open_(name);
@@ -77,6 +79,9 @@ class Reader {
         findings_.error("scenario.variable", path, member.at, "this is no key of a variable");
       }
     });
+    fields.each("functions", [&](const Member& member, const std::string& path) {
+      one.functions.emplace(member.key, performances(member.value, path));
+    });
     fields.object("start", [&](Fields& start) {
       one.start = StartCall{.workflow = workflow(start), .input = Json::object()};
       if (const Node* input = start.node("input")) one.start->input = to_json(*input);
@@ -99,6 +104,42 @@ class Reader {
                       "nothing happens here; write a \"start\", or what is \"given\"");
     }
     return one;
+  }
+
+  /// One part, or a list of them.
+  std::vector<Performance> performances(const Node& node, const std::string& path) {
+    std::vector<Performance> parts;
+    const auto read_one = [&](const Node& item, const std::string& place) {
+      Fields fields(item, place, findings_, performance_grammar());
+      parts.push_back(performance(fields));
+    };
+    if (node.kind == Node::Kind::kSequence) {
+      for (size_t i = 0; i < node.items.size(); ++i) read_one(node.items[i], path_of(path, i));
+    } else {
+      read_one(node, path);
+    }
+    return parts;
+  }
+
+  static Performance performance(Fields& fields) {
+    const auto length = [](const Span& span) { return span.after(TimePoint()) - TimePoint(); };
+    Performance part;
+    if (const auto span = fields.duration("begins")) part.begins = length(*span);
+    if (const auto span = fields.duration("heartbeat")) part.heartbeat = length(*span);
+    if (const auto span = fields.duration("takes")) part.takes = length(*span);
+    const auto never =
+        fields.one_of<Never>("never", {{"begins", Never::kBegins}, {"ends", Never::kEnds}});
+    if (never == Never::kBegins) part.begins.reset();
+    if (never == Never::kEnds) part.takes.reset();
+    if (const Node* const value = fields.node("return")) part.result = to_json(*value);
+    fields.object("error", [&](Fields& error) {
+      part.result = tl::unexpected(
+          WorkflowError{error.required_string("code"), error.string("msg").value_or("")});
+    });
+    if (fields.has("return") && fields.has("error")) {
+      fields.report("error", "scenario.performance", "it either returns something or fails");
+    }
+    return part;
   }
 
   void read_given(Fields& fields, Scenario& scenario) {
@@ -164,6 +205,7 @@ class Reader {
     take("error", Aspect::kError, read_error(fields));
     take("published", Aspect::kPublished,
          fields.objects("published", [](Fields& event) { event.pass_over(); }));
+    take("attempts", Aspect::kAttempts, fields.sequence("attempts", [](auto&, auto&) {}));
     take("took", Aspect::kTook, fields.duration("took").has_value());
     take("instances", Aspect::kInstances, fields.integer("instances").has_value());
     if (!asks) {

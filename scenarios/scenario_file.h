@@ -18,6 +18,7 @@
 #include "model/findings.h"
 #include "model/input.h"
 #include "policies/duration.h"
+#include "scenarios/acted_functions.h"
 
 namespace millrace {
 
@@ -59,6 +60,7 @@ enum class Aspect {
   kError,           ///< a part: code or msg
   kPublished,       ///< a part of each event that it published, all of them in order
   kTook,            ///< from its start to its end
+  kAttempts,        ///< when each attempt at a function was handed out, of all functions in order
   kInstances,       ///< how many of its workflow there are
 };
 
@@ -78,6 +80,8 @@ struct Scenario {
   Position at;
   std::map<std::string, std::string> secrets;  ///< of the namespace, from the beginning
   std::map<std::string, Json> variables;       ///< the same
+  /// What functions outside do with each attempt at them, by their ids.
+  std::map<std::string, std::vector<Performance>> functions;
   std::optional<StartCall> start;
   std::vector<Given> given;  ///< in the order of time
   std::optional<Span> until;

@@ -37,14 +37,22 @@ constexpr KeyRule kExpectationKeys[] = {
      .meaning = "A part of each event that it publishes, in order.",
      .list = true,
      .object = &kPublished},
-    {.name = "took", .kind = Kind::kDuration, .meaning = "From its start to its end.", .zero = true},
+    {.name = "attempts",
+     .kind = Kind::kText,
+     .meaning = "When its calls were made, counted from its start, in order.",
+     .list = true},
+    {.name = "took",
+     .kind = Kind::kDuration,
+     .meaning = "From its start to its end.",
+     .zero = true},
     {.name = "instances",
      .kind = Kind::kInteger,
      .meaning = "How many of its workflow there are.",
      .min = 0},
 };
-constexpr Mapping kExpectation = {
-    .name = "Expectation", .meaning = "What is to come of an instance.", .groups = {kExpectationKeys}};
+constexpr Mapping kExpectation = {.name = "Expectation",
+                                  .meaning = "What is to come of an instance.",
+                                  .groups = {kExpectationKeys}};
 
 constexpr KeyRule kStartKeys[] = {
     {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow that is called."},
@@ -64,6 +72,42 @@ constexpr KeyRule kGivenKeys[] = {
 constexpr Mapping kGiven = {
     .name = "Given", .meaning = "What happens from outside.", .groups = {kGivenKeys}};
 
+constexpr Word kNever[] = {
+    {"begins", "Nobody takes it."},
+    {"ends", "Whoever takes it never answers."},
+};
+constexpr KeyRule kFailureKeys[] = {
+    {.name = "code", .kind = Kind::kText, .meaning = "The error's code.", .required = true},
+    {.name = "msg", .kind = Kind::kText, .meaning = "The error's message."},
+};
+constexpr Mapping kFailure = {
+    .name = "FunctionError", .meaning = "The error that it answers.", .groups = {kFailureKeys}};
+constexpr KeyRule kPerformanceKeys[] = {
+    {.name = "begins",
+     .kind = Kind::kDuration,
+     .meaning = "How long after it was handed out somebody begins with it.",
+     .otherwise = "PT0S",
+     .zero = true},
+    {.name = "takes",
+     .kind = Kind::kDuration,
+     .meaning = "How long it takes from then on.",
+     .otherwise = "PT0S",
+     .zero = true},
+    {.name = "heartbeat", .kind = Kind::kDuration, .meaning = "How often it gives a sign of life."},
+    {.name = "never",
+     .kind = Kind::kWord,
+     .meaning = "What does not happen at all.",
+     .words = kNever},
+    {.name = "return", .kind = Kind::kCommand, .meaning = "What it answers.", .otherwise = "null"},
+    {.name = "error",
+     .kind = Kind::kObject,
+     .meaning = "The error that it answers.",
+     .object = &kFailure},
+};
+constexpr Mapping kPerformance = {.name = "Performance",
+                                  .meaning = "What a function does with one attempt.",
+                                  .groups = {kPerformanceKeys}};
+
 constexpr KeyRule kScenarioKeys[] = {
     {.name = "name", .kind = Kind::kText, .meaning = "What it shows.", .required = true},
     {.name = "secrets",
@@ -72,6 +116,9 @@ constexpr KeyRule kScenarioKeys[] = {
     {.name = "variables",
      .kind = Kind::kAttributes,
      .meaning = "The namespace's variables, key by key, as JSON."},
+    {.name = "functions",
+     .kind = Kind::kAttributes,
+     .meaning = "What functions outside do, by id: a part, or one for each attempt in a list."},
     {.name = "start", .kind = Kind::kObject, .meaning = "The call at 0 s.", .object = &kStart},
     {.name = "given",
      .kind = Kind::kObject,
@@ -108,5 +155,6 @@ constexpr Mapping kFile = {
 
 const Mapping& scenario_file_grammar() { return kFile; }
 const Mapping& expectation_grammar() { return kExpectation; }
+const Mapping& performance_grammar() { return kPerformance; }
 
 }  // namespace millrace

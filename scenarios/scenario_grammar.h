@@ -9,5 +9,7 @@ const Mapping& scenario_file_grammar();
 
 /// One item of `expect`, or all of it.
 const Mapping& expectation_grammar();
+/// What a function outside does with one attempt.
+const Mapping& performance_grammar();
 
 }  // namespace millrace

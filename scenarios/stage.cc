@@ -28,6 +28,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
       std::make_unique<Processor>(ProcessorParts{.environment = *stage->environment_,
                                                  .clock = given.clock,
                                                  .publisher = given.publisher,
+                                                 .functions = given.functions,
                                                  .evaluate = given.evaluate,
                                                  .loader = load_stored,
                                                  .make_id = given.make_id,
@@ -43,7 +44,8 @@ Stage::~Stage() { parts_.broker.stop(); }
 
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);
-  return processor_->turn() || moved;
+  const bool told = parts_.functions.pump(*processor_);
+  return processor_->turn() || moved || told;
 }
 
 Status Stage::settle() {
@@ -65,6 +67,9 @@ std::optional<Duration> Stage::next_due() const {
   if (const auto wake = processor_->next_wake()) sooner(*wake);
   if (const auto deadline = parts_.broker.next_deadline()) {
     sooner(*deadline - parts_.brokers_clock.now());
+  }
+  if (const auto deadline = parts_.functions.next_deadline()) {
+    sooner(*deadline - parts_.clock.now());
   }
   return next;
 }

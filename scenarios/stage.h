@@ -16,6 +16,7 @@
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/processor.h"
 #include "orchestrator/runtime/queries.h"
+#include "scenarios/acted_functions.h"
 #include "scenarios/virtual_clock.h"
 
 namespace millrace {
@@ -27,6 +28,7 @@ struct StageParts {
   MemoryBroker& broker;
   const Clock& brokers_clock;  ///< that `broker` has
   Publisher& publisher;        ///< `broker`, or what stands before it
+  ActedFunctions& functions;
   /// May answer within the call, or between two calls made here.
   Evaluator evaluate;
   IdMaker make_id;
@@ -48,8 +50,8 @@ class Stage {
   Metrics& metrics() { return metrics_; }
   Queries& queries() { return queries_; }
 
-  /// One round: what the broker has due, up to `most` messages, and one turn. Returns whether
-  /// anything moved.
+  /// One round: what the broker has due, up to `most` messages, what functions tell, and one turn.
+  /// Returns whether anything moved.
   bool step(size_t most = 64);
 
   /// Rounds until nothing moves any more, as long as the clock stands. Errors: `stage.restless`

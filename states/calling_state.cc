@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "states/retrying.h"
 #include "states/state_fields.h"
 
 namespace millrace {
@@ -14,6 +15,26 @@ namespace {
 StateCommon without_retries(StateCommon common) {
   common.retries.reset();
   return common;
+}
+
+/// Nothing more is to be done for it.
+void finish(Call& call, LazyJson result) {
+  call.status = Call::Status::kDone;
+  call.retry_at.reset();
+  call.deadlines = {};
+  call.input = {};
+  call.result = std::move(result);
+}
+
+std::string_view wanted_by(TimeoutKind kind) {
+  switch (kind) {
+    case TimeoutKind::kScheduleToStart:
+      return "begin";
+    case TimeoutKind::kHeartbeat:
+      return "give a sign of life";
+    default:
+      return "end";
+  }
 }
 
 size_t count(std::span<const Call> calls, Call::Status status) {
@@ -105,55 +126,119 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
 
 void CallingState::start(Visit& visit, size_t index) const {
   const Action& called = action(index);
-  const uint32_t attempt = visit.calls()[index].attempt + 1;
-  visit.start_call(index, *called.function,
-                   !called.policy.retries || !called.policy.retries->allows_after(attempt));
+  Call& call = visit.calls()[index];
+  if (call.attempt == 0 && called.policy.retries && called.policy.retries->attempts == 0) {
+    visit.tell(HistoryKind::kSkipped, Json{{"function", called.function->id}, {"index", index}});
+    return finish(call, {});
+  }
+  visit.start_call(index, *called.function, called.policy);
 }
 
 Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
   Call& call = visit.calls()[index];
-  Json told{{"instance", to_string(call.child)}, {"index", index}, {"attempt", call.attempt}};
+  Json told{{call.outside ? "task" : "instance", to_string(call.id)},
+            {"index", index},
+            {"attempt", call.attempt}};
   if (!result) {
     told.update({{"code", result.error().code}, {"msg", result.error().message}});
     visit.tell(HistoryKind::kReturned, std::move(told));
-    return failed(visit, index, std::move(result).error());
+    return failed(visit, index, std::move(result).error(), MayRetry::kYes);
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
-  call.status = Call::Status::kDone;
-  call.input = {};
-  call.result = std::move(*result);
+  finish(call, std::move(*result));
   return go_on(visit);
 }
 
-/// In the direktiv vocabulary `catch` comes first, then the policy (SEMANTICS "Errors" 2); where
-/// one success is enough nothing is raised that could be caught.
-Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error) const {
+bool CallingState::begun(Visit& visit, size_t index) const {
+  const TimeoutPolicy& timeouts = action(index).policy.timeouts;
+  const bool counts =
+      timeouts[TimeoutKind::kScheduleToStart] || timeouts[TimeoutKind::kStartToClose];
+  if (visit.calls()[index].begun || !counts) return false;
+  visit.begin_call(index, action(index).policy);
+  visit.arm_calls();
+  return true;
+}
+
+Outcome CallingState::silent(Visit& visit, size_t index) const {
+  return timed_out(visit, index, TimeoutKind::kHeartbeat);
+}
+
+Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) const {
+  const Call& call = visit.calls()[index];
+  const Timeout& timeout = *action(index).policy.timeouts[kind];
+  visit.tell(HistoryKind::kTimedOut,
+             Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
+  if (call.status == Call::Status::kRunning) visit.stop_call(index);
+  WorkflowError error{
+      std::string(error_code(kind)),
+      fmt::format("attempt {} of function \"{}\" did not {} within {}", call.attempt,
+                  action(index).function->id, wanted_by(kind), timeout.span.text)};
+  if (timeout.expiry == Timeout::Expiry::kCancels) return GiveUp{std::move(error)};
+  return failed(visit, index, std::move(error),
+                timeout.expiry == Timeout::Expiry::kRetryable ? MayRetry::kYes : MayRetry::kNo);
+}
+
+/// Where one success is enough nothing is raised that could be caught.
+Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
+                             MayRetry may_retry) const {
   Call& call = visit.calls()[index];
   const auto& policy = action(index).policy.retries;
-  const bool is_caught = needs_ == Needs::kAll && find_catch(common(), error.code) != nullptr;
-  if (policy && !is_caught && policy->covers(error.code)) {
-    if (policy->allows_after(call.attempt)) {
-      visit.retry_call(index, policy->next_at(call.attempt, visit.now()));
+  if (policy && may_retry == MayRetry::kYes) {
+    AfterFailure next = after_failure(
+        *policy, {.instance = visit.instance().id,
+                  .state = common().id,
+                  .branch = index,
+                  .attempt = call.attempt,
+                  .first_at = call.first_at.value_or(visit.now()),
+                  .now = visit.now(),
+                  .error = error,
+                  .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
+    if (const auto* const at = std::get_if<TimePoint>(&next)) {
+      visit.retry_call(index, *at);
+      visit.arm_calls();
       return Wait{};
     }
-    if (call.attempt > 1) error = retries_exceeded(error, call.attempt);
+    error = std::get<WorkflowError>(std::move(next));
   }
+  finish(call, {});
   call.status = Call::Status::kFailed;
-  call.input = {};
   if (needs_ == Needs::kAll) return Raise{std::move(error)};
   return go_on(visit);
 }
 
-Outcome CallingState::retry_calls(Visit& visit) const {
-  auto& calls = visit.calls();
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].status != Call::Status::kBetween) continue;
-    if (*calls[i].retry_at <= visit.now()) {
-      start(visit, i);
-    } else {
-      visit.arm_retry(*calls[i].retry_at);
-    }
+Outcome CallingState::calls_due(Visit& visit) const {
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    Outcome outcome = call_due(visit, i);
+    if (!std::holds_alternative<Wait>(outcome)) return outcome;
   }
+  visit.arm_calls();
+  return Wait{};
+}
+
+Outcome CallingState::resumed(Visit& visit) const {
+  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, action(i).policy);
+  return go_on(visit);
+}
+
+/// What of one call is due now: a timeout before the attempt that would come at the same time.
+Outcome CallingState::call_due(Visit& visit, size_t index) const {
+  Call& call = visit.calls()[index];
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    auto& deadline = call.deadlines[i];
+    if (!deadline || *deadline > visit.now()) continue;
+    const auto kind = static_cast<TimeoutKind>(i);
+    if (kind == TimeoutKind::kHeartbeat) {
+      // A child that has done anything since has counted anew from then.
+      const Span& span = action(index).policy.timeouts[kind]->span;
+      const auto moved = visit.last_moved(call);
+      if (moved && span.after(*moved) > visit.now()) {
+        deadline = span.after(*moved);
+        continue;
+      }
+    }
+    return timed_out(visit, index, kind);
+  }
+  if (call.status == Call::Status::kBetween && *call.retry_at <= visit.now()) start(visit, index);
   return Wait{};
 }
 
@@ -173,13 +258,20 @@ Outcome CallingState::go_on(Visit& visit) const {
   }
   size_t queued = count(calls, Call::Status::kQueued);
   size_t under_way = calls.size() - queued - done - failed;
-  for (size_t i = 0; i < calls.size() && queued > 0 && under_way < at_once_; ++i) {
+  bool skipped = false;
+  const size_t at_once = visit.instance().paused ? 0 : at_once_;
+  for (size_t i = 0; i < calls.size() && queued > 0 && under_way < at_once; ++i) {
     if (calls[i].status != Call::Status::kQueued) continue;
     start(visit, i);
     --queued;
-    ++under_way;
+    if (calls[i].status == Call::Status::kRunning) {
+      ++under_way;
+    } else {
+      skipped = true;
+    }
   }
-  return Wait{};
+  visit.arm_calls();
+  return skipped ? go_on(visit) : Wait{};
 }
 
 }  // namespace millrace

@@ -34,7 +34,10 @@ struct Action {
 class CallingState : public State {
  public:
   Outcome returned(Visit& visit, size_t index, CallResult result) const final;
-  Outcome retry_calls(Visit& visit) const final;
+  bool begun(Visit& visit, size_t index) const final;
+  Outcome silent(Visit& visit, size_t index) const final;
+  Outcome calls_due(Visit& visit) const final;
+  Outcome resumed(Visit& visit) const final;
 
  protected:
   /// How many of the calls have to succeed.
@@ -62,7 +65,10 @@ class CallingState : public State {
   Outcome call(Visit& visit, std::vector<Call> calls) const;
 
  private:
-  Outcome failed(Visit& visit, size_t index, WorkflowError error) const;
+  enum class MayRetry { kNo, kYes };
+  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry) const;
+  Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
+  Outcome call_due(Visit& visit, size_t index) const;
   Outcome go_on(Visit& visit) const;
   void start(Visit& visit, size_t index) const;
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 #include "policies/glob.h"
 #include "states/visit.h"
@@ -22,7 +20,19 @@ Outcome State::returned(Visit&, size_t, CallResult) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
-Outcome State::retry_calls(Visit&) const {
+bool State::begun(Visit&, size_t) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+Outcome State::silent(Visit&, size_t) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+Outcome State::resumed(Visit&) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+Outcome State::calls_due(Visit&) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
@@ -31,11 +41,6 @@ const Catch* find_catch(const StateCommon& common, std::string_view code) {
       std::find_if(common.catches.begin(), common.catches.end(),
                    [&](const Catch& entry) { return glob_matches(entry.error, code); });
   return found == common.catches.end() ? nullptr : &*found;
-}
-
-WorkflowError retries_exceeded(const WorkflowError& last, uint32_t attempts) {
-  return {"direktiv.retries.exceeded", fmt::format("all {} attempts failed, the last with {}: {}",
-                                                   attempts, last.code, last.message)};
 }
 
 }  // namespace millrace

@@ -31,10 +31,14 @@ struct Wait {};
 struct Raise {
   WorkflowError error;
 };
+/// The instance ends, cancelled: neither `catch` nor a retry policy is asked.
+struct GiveUp {
+  WorkflowError error;
+};
 /// An evaluation is under way; the same call is made again once its result is there.
 struct Park {};
 
-using Outcome = std::variant<Leave, Wait, Raise, Park>;
+using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
 
 class State {
  public:
@@ -55,11 +59,20 @@ class State {
   /// The call of that index has ended; it is one of those that the visit made.
   virtual Outcome returned(Visit& visit, size_t index, CallResult result) const;
 
-  /// The next attempt of some calls is due.
-  virtual Outcome retry_calls(Visit& visit) const;
+  /// Somebody has begun with the call. Whether that changed anything.
+  virtual bool begun(Visit& visit, size_t index) const;
+
+  /// Whoever works on the call has been silent for longer than he may.
+  virtual Outcome silent(Visit& visit, size_t index) const;
+
+  /// The next attempt of some calls is due, or a timeout of theirs.
+  virtual Outcome calls_due(Visit& visit) const;
 
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
+
+  /// It goes on after a pause: the timeouts of its calls count anew.
+  virtual Outcome resumed(Visit& visit) const;
 
   /// The delay that the visit armed is over.
   virtual Outcome elapsed(Visit& visit) const;
@@ -70,9 +83,6 @@ class State {
 
 /// The entry of `catch` that takes an error of that code: the first that matches; null: none does.
 const Catch* find_catch(const StateCommon& common, std::string_view code);
-
-/// direktiv.retries.exceeded: the last of so many attempts has failed with `last`.
-WorkflowError retries_exceeded(const WorkflowError& last, uint32_t attempts);
 
 /// What the loader knows of a type: how it is called in a definition and how its fields are read.
 /// Which fields it has is in model/grammar.h.

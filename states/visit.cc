@@ -271,7 +271,22 @@ std::optional<Raise> Visit::refuse_depth() const {
                 fmt::format("subflows are nested {} deep, and may not be deeper", kMaxDepth)}};
 }
 
-void Visit::start_call(size_t index, const Function& function, bool last) {
+StartTask Visit::task(const Function& function, const Call& call) const {
+  StartTask task{.space = instance_.space,
+                 .task = call.id,
+                 .by = instance_.id,
+                 .workflow = instance_.revision.workflow,
+                 .function = function.id,
+                 .attempt = call.attempt,
+                 .files = function.files,
+                 .input = call.input,
+                 .sealed = instance_.sealed || call.sealed};
+  if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
+  if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
+  return task;
+}
+
+void Visit::start_call(size_t index, const Function& function, const ActionPolicy& policy) {
   acted_ = true;
   Call& call = instance_.calls[index];
   call.status = Call::Status::kRunning;
@@ -280,22 +295,73 @@ void Visit::start_call(size_t index, const Function& function, bool last) {
                       .entered = instance_.entered,
                       .index = static_cast<uint32_t>(index),
                       .attempt = ++call.attempt};
-  call.child = child_id(caller, now_);
-  tell(HistoryKind::kCalled, Json{{"function", function.id},
-                                  {"workflow", function.subflow()->workflow},
-                                  {"instance", to_string(call.child)},
-                                  {"index", index},
-                                  {"attempt", call.attempt}});
-  effects_.emplace_back(StartChild{.space = instance_.space,
-                                   .child = call.child,
-                                   .workflow = function.subflow()->workflow,
-                                   .input = call.input,
-                                   .caller = caller,
-                                   .by = instance_.id,
-                                   .depth = instance_.depth + 1,
-                                   .hops = instance_.hops,
-                                   .sealed = instance_.sealed || call.sealed});
-  if (last) call.input = {};
+  call.id = child_id(caller, now_);
+  const auto arm = [&](TimeoutKind kind) {
+    const auto& timeout = policy.timeouts[kind];
+    if (timeout) call.deadlines[static_cast<size_t>(kind)] = timeout->span.after(now_);
+  };
+  if (call.attempt == 1) {
+    call.first_at = now_;
+    arm(TimeoutKind::kScheduleToClose);
+  }
+  Json told{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
+  const Subflow* const subflow = function.subflow();
+  call.outside = subflow == nullptr;
+  call.begun = false;
+  if (call.outside) {
+    arm(TimeoutKind::kScheduleToStart);
+    told["task"] = to_string(call.id);
+    StartTask task = this->task(function, call);
+    task.caller = caller;
+    const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
+    if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
+    task.deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
+    for (const Timer& timer : instance_.timers) {
+      if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;
+      task.deadline = std::min(task.deadline.value_or(timer.deadline), timer.deadline);
+    }
+    effects_.emplace_back(std::move(task));
+  } else {
+    begin_call(index, policy);
+    arm(TimeoutKind::kHeartbeat);
+    told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+    effects_.emplace_back(StartChild{.space = instance_.space,
+                                     .child = call.id,
+                                     .workflow = subflow->workflow,
+                                     .input = call.input,
+                                     .caller = caller,
+                                     .by = instance_.id,
+                                     .depth = instance_.depth + 1,
+                                     .hops = instance_.hops,
+                                     .sealed = instance_.sealed || call.sealed});
+  }
+  tell(HistoryKind::kCalled, std::move(told));
+  if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
+}
+
+void Visit::begin_call(size_t index, const ActionPolicy& policy) {
+  Call& call = instance_.calls[index];
+  call.begun = true;
+  call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
+  if (const auto& timeout = policy.timeouts[TimeoutKind::kStartToClose]) {
+    call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
+  }
+}
+
+void Visit::count_anew(size_t index, const ActionPolicy& policy) {
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    auto& deadline = instance_.calls[index].deadlines[i];
+    if (deadline) deadline = policy.timeouts.timeouts[i]->span.after(now_);
+  }
+}
+
+void Visit::stop_call(size_t index) {
+  const Call& call = instance_.calls[index];
+  if (call.outside) {
+    effects_.emplace_back(StopTask{call.id});
+  } else {
+    effects_.emplace_back(CancelChild{instance_.space, call.id});
+  }
 }
 
 void Visit::retry_call(size_t index, TimePoint at) {
@@ -304,38 +370,51 @@ void Visit::retry_call(size_t index, TimePoint at) {
   call.retry_at = at;
   tell(HistoryKind::kRetrying,
        Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
-  arm_retry(at);
 }
 
-void Visit::arm_retry(TimePoint at) {
+void Visit::arm_calls() {
   auto& timers = instance_.timers;
-  const auto armed = std::find_if(timers.begin(), timers.end(), [](const Timer& timer) {
-    return timer.kind == TimerKind::kRetry;
-  });
-  if (armed == timers.end()) {
-    timers.push_back({.kind = TimerKind::kRetry, .deadline = at});
-  } else {
-    armed->deadline = std::min(armed->deadline, at);
+  std::erase_if(timers, [](const Timer& timer) { return timer.kind == TimerKind::kCalls; });
+  if (instance_.paused) return;
+  std::optional<TimePoint> first;
+  const auto note = [&](const std::optional<TimePoint>& at) {
+    if (at) first = std::min(first.value_or(*at), *at);
+  };
+  for (const Call& call : instance_.calls) {
+    note(call.retry_at);
+    for (const auto& deadline : call.deadlines) note(deadline);
   }
+  if (first) timers.push_back({.kind = TimerKind::kCalls, .deadline = *first});
+}
+
+std::optional<TimePoint> Visit::last_moved(const Call& call) const {
+  return lookup_.last_moved(instance_.space, call.id);
 }
 
 std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
   acted_ = true;
+  const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
+  call.id = child_id(place, now_);
+  Json told{{"function", function.id}, {"async", true}};
+  const Subflow* const subflow = function.subflow();
+  if (subflow == nullptr) {
+    told["task"] = to_string(call.id);
+    tell(HistoryKind::kCalled, std::move(told));
+    call.attempt = 1;
+    effects_.emplace_back(task(function, call));
+    return std::nullopt;
+  }
   if (instance_.hops >= kMaxHops) {
     return Raise{{std::string(kTooDeep),
                   fmt::format("this would be the {}th of a chain of detached subflows, none of "
                               "which waited a second",
                               kMaxHops + 1)}};
   }
-  const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
-  const InstanceId child = child_id(place, now_);
-  tell(HistoryKind::kCalled, Json{{"function", function.id},
-                                  {"workflow", function.subflow()->workflow},
-                                  {"instance", to_string(child)},
-                                  {"async", true}});
+  told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+  tell(HistoryKind::kCalled, std::move(told));
   effects_.emplace_back(StartChild{.space = instance_.space,
-                                   .child = child,
-                                   .workflow = function.subflow()->workflow,
+                                   .child = call.id,
+                                   .workflow = subflow->workflow,
                                    .input = std::move(call.input),
                                    .by = instance_.id,
                                    .hops = instance_.hops + 1,

@@ -89,15 +89,23 @@ class Visit {
   std::vector<Call>& calls() { return instance_.calls; }
   /// Raise direktiv.limits.depth where a call would nest too deep.
   std::optional<Raise> refuse_depth() const;
-  /// Starts the next attempt of the call with its input; `last`: no other can follow, so the input
+  /// Starts the next attempt of the call, with its input. Where no other can follow, the input
   /// goes.
-  void start_call(size_t index, const Function& function, bool last);
-  /// Has State::retry_calls called when the next attempt of the call is due.
+  void start_call(size_t index, const Function& function, const ActionPolicy& policy);
+  /// Somebody works on its attempt from now on.
+  void begin_call(size_t index, const ActionPolicy& policy);
+  /// What of its timeouts is counting counts from now.
+  void count_anew(size_t index, const ActionPolicy& policy);
+  /// Its attempt is waited for no longer; what runs it is stopped.
+  void stop_call(size_t index);
+  /// Notes when its next attempt is due.
   void retry_call(size_t index, TimePoint at);
-  /// Has it called at that time, or earlier.
-  void arm_retry(TimePoint at);
-  /// Starts an instance that is nobody's child. Raise direktiv.limits.depth for the end of a chain
-  /// of such starts that is as long as a chain of events may be (model/hops.h).
+  /// Has State::calls_due called when the first of the times that the calls have noted comes.
+  void arm_calls();
+  /// When the child of the call last did anything.
+  std::optional<TimePoint> last_moved(const Call& call) const;
+  /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of
+  /// detached subflows that is as long as a chain of events may be (model/hops.h).
   std::optional<Raise> start_detached(const Function& function, Call call);
 
   /// A variable as this step has left it; nullopt: there is none. One that is sealed makes the
@@ -121,6 +129,9 @@ class Visit {
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
  private:
+  /// The task of the call, as far as it is the same for one that is detached.
+  StartTask task(const Function& function, const Call& call) const;
+
   struct Job {
     const Program* program = nullptr;
     const LazyJson* input = nullptr;

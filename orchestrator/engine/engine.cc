@@ -1,11 +1,14 @@
 #include "orchestrator/engine/engine.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "model/hops.h"
+#include "states/retrying.h"
 #include "states/state.h"
 #include "states/visit.h"
 
@@ -23,19 +26,29 @@ class Stepper {
       : workflow_(workflow), instance_(instance), now_(now), lookup_(lookup), limits_(limits) {}
 
   StepResult run(const Stimulus& stimulus) {
-    if (instance_.phase != Phase::kEnded) {
+    if (revives(stimulus) == (instance_.phase == Phase::kEnded)) {
       std::visit([this](const auto& one) { apply(one); }, stimulus);
     }
     return std::move(result_);
+  }
+
+  /// The timeouts that each run has for itself.
+  static void arm_run(Instance& instance, const Workflow& workflow, TimePoint now) {
+    arm(instance, TimerKind::kInterrupt, workflow.timeouts.interrupt, now);
+    arm(instance, TimerKind::kKill, workflow.timeouts.kill, now);
+    arm(instance, TimerKind::kRun, workflow.timeouts.run, now);
+  }
+
+  static void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span,
+                  TimePoint now) {
+    if (span) instance.timers.push_back({kind, span->after(now)});
   }
 
   /// The timeout counts from the moment when the state is scheduled, expressions included.
   static void begin_state(Instance& instance, const StateCommon& common, TimePoint now) {
     instance.phase = Phase::kEntering;
     instance.entered = instance.step;
-    if (common.timeout) {
-      instance.timers.push_back({TimerKind::kStateTimeout, common.timeout->after(now)});
-    }
+    arm(instance, TimerKind::kStateTimeout, common.timeout, now);
   }
 
  private:
@@ -48,12 +61,12 @@ class Stepper {
   // What each stimulus does. One that is stale leaves the instance as it is.
 
   void apply(const Proceed&) {
-    if (instance_.phase == Phase::kWaiting) return;
+    if (instance_.phase == Phase::kWaiting || instance_.paused) return;
     proceed({});
   }
 
   void apply(const Resumed& resumed) {
-    if (!instance_.parked || instance_.step != resumed.step) return;
+    if (!instance_.parked || instance_.paused || instance_.step != resumed.step) return;
     proceed(resumed.results);
   }
 
@@ -74,13 +87,41 @@ class Stepper {
   void apply(const Returned& returned) {
     if (!waits_for(instance_, returned.call)) return;
     instance_.sealed = instance_.sealed || returned.sealed;
+    if (instance_.cancelling) return task_is_over(returned.call.index);
     Visit visit = visiting({});
     settle(visit, state().returned(visit, returned.call.index, returned.result));
     proceed({});
   }
 
+  void apply(const Begun& begun) {
+    if (!waits_for(instance_, begun.call)) return;
+    Visit visit = visiting({});
+    result_.changed = state().begun(visit, begun.call.index);
+  }
+
+  void apply(const Silent& silent) {
+    if (!waits_for(instance_, silent.call) || instance_.paused) return;
+    if (instance_.cancelling) return task_is_over(silent.call.index);
+    Visit visit = visiting({});
+    settle(visit, state().silent(visit, silent.call.index));
+    proceed({});
+  }
+
+  void apply(const Printed& printed) {
+    if (!waits_for(instance_, printed.call)) return;
+    tell(HistoryKind::kOutput, Json{{"index", printed.call.index}, {"text", printed.text}});
+    result_.changed = true;
+  }
+
   void apply(const Fired& fired) {
     auto& timers = instance_.timers;
+    // Where they fall together, the execution's deadline is first.
+    const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& timer) {
+      return timer.kind == TimerKind::kExecution && timer.deadline <= fired.deadline;
+    });
+    if (execution != timers.end() && fired.kind != TimerKind::kExecution) {
+      return apply(Fired{execution->kind, execution->deadline});
+    }
     const auto armed = std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline});
     if (armed == timers.end()) return;
     timers.erase(armed);
@@ -99,19 +140,51 @@ class Stepper {
         Visit visit = visiting({});
         return settle(visit, state().elapsed(visit));
       }
-      case TimerKind::kRetry: {
+      case TimerKind::kRetry:
+        if (instance_.awaits_run) return begin_run();
         if (instance_.calls.empty()) return enter_again();
+        [[fallthrough]];  // format 4 had no timer of its own for calls
+      case TimerKind::kCalls: {
         Visit visit = visiting({});
-        return settle(visit, state().retry_calls(visit));
+        return settle(visit, state().calls_due(visit));
       }
       case TimerKind::kInterrupt:
         return raise(timed_out("interrupt", fired.deadline), Retries::kNo);
-      case TimerKind::kKill: {
-        const WorkflowError error = timed_out("kill", fired.deadline);
-        tell_error(HistoryKind::kRaised, error);
-        return fail(error, InstanceStatus::kTimedOut);
-      }
+      case TimerKind::kKill:
+        return run_out(timed_out("kill", fired.deadline), InstanceStatus::kTimedOut);
+      case TimerKind::kRun:
+        return run_out({"millrace.timeout.run",
+                        fmt::format("the run's timeout was {}", format_rfc3339(fired.deadline))},
+                       InstanceStatus::kTimedOut);
+      case TimerKind::kExecution:
+        return execution_ran_out(
+            {"millrace.timeout.execution",
+             fmt::format("the execution's deadline was {}", format_rfc3339(fired.deadline))});
     }
+  }
+
+  void run_out(const WorkflowError& error, InstanceStatus status) {
+    if (instance_.cancelling) status = InstanceStatus::kCancelled;
+    tell_error(HistoryKind::kRaised, error);
+    fail(error, status);
+  }
+
+  /// Document 004: `on_failure` has its chance to clean up, once, and whatever comes of that the
+  /// instance has failed. Document 001: it is timed out, and that is all.
+  void execution_ran_out(const WorkflowError& error) {
+    if (!workflow_.timeouts.fails || instance_.cancelling)
+      return run_out(error, InstanceStatus::kTimedOut);
+    instance_.failing = true;
+    if (!workflow_.timeouts.on_failure) return run_out(error, InstanceStatus::kFailed);
+    tell_error(HistoryKind::kRaised, error);
+    clear_waits();
+    std::erase_if(instance_.timers,
+                  [](const Timer& timer) { return timer.kind != TimerKind::kKill; });
+    instance_.awaits_run = false;
+    instance_.failed_state = state().common().id;
+    if (!instance_.error) instance_.error = error;
+    put_error(error);
+    go_to(workflow_.timeouts.on_failure);
   }
 
   static WorkflowError timed_out(std::string_view which, TimePoint deadline) {
@@ -120,9 +193,123 @@ class Stepper {
   }
 
   void apply(const Cancel& cancel) {
+    if (instance_.cancelling && !cancel.at_once) return;
     tell_error(HistoryKind::kCancelled, cancel.error);
     if (!instance_.error) instance_.error = cancel.error;
-    end(InstanceStatus::kCancelled);
+    if (cancel.at_once || !has_tasks()) return end(InstanceStatus::kCancelled);
+    // Document 004: what runs may finish, and nothing else is scheduled.
+    instance_.cancelling = true;
+    instance_.paused = false;
+    instance_.held_timers.clear();
+    std::erase_if(instance_.timers, [](const Timer& timer) { return is_of_state(timer.kind); });
+    for (Call& call : instance_.calls) {
+      if (call.status == Call::Status::kRunning && call.outside) continue;
+      if (call.status == Call::Status::kRunning) {
+        result_.effects.emplace_back(CancelChild{instance_.space, call.id});
+      }
+      if (call.status != Call::Status::kDone) call.status = Call::Status::kFailed;
+    }
+    result_.changed = true;
+  }
+
+  bool has_tasks() const {
+    return std::any_of(instance_.calls.begin(), instance_.calls.end(), [](const Call& call) {
+      return call.status == Call::Status::kRunning && call.outside;
+    });
+  }
+
+  /// One of those that a cancelled instance lets finish.
+  void task_is_over(size_t index) {
+    Call& call = instance_.calls[index];
+    tell(HistoryKind::kReturned,
+         Json{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}});
+    call.status = Call::Status::kFailed;
+    result_.changed = true;
+    if (!has_tasks()) end(InstanceStatus::kCancelled);
+  }
+
+  void apply(const Pause&) {
+    if (instance_.paused || instance_.cancelling) return;
+    tell(HistoryKind::kPaused);
+    instance_.paused = true;
+    instance_.status = InstanceStatus::kPaused;
+    const auto holds = [](const Timer& timer) {
+      return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt;
+    };
+    std::copy_if(instance_.timers.begin(), instance_.timers.end(),
+                 std::back_inserter(instance_.held_timers), holds);
+    std::erase_if(instance_.timers, holds);
+    result_.changed = true;
+  }
+
+  /// Timeouts of the step count anew; a delay, and the wait for another attempt, end when they were
+  /// to end.
+  void apply(const Resume&) {
+    if (!instance_.paused) return;
+    tell(HistoryKind::kResumed);
+    instance_.paused = false;
+    instance_.parked = false;
+    for (const Timer& timer : std::exchange(instance_.held_timers, {})) {
+      if (timer.kind == TimerKind::kStateTimeout) {
+        arm(instance_, timer.kind, state().common().timeout, now_);
+      } else if (timer.kind != TimerKind::kCalls) {
+        instance_.timers.push_back(timer);
+      }
+    }
+    result_.changed = true;
+    if (instance_.phase == Phase::kWaiting) {
+      instance_.status = InstanceStatus::kWaiting;
+      if (instance_.calls.empty()) return;
+      Visit visit = visiting({});
+      settle(visit, state().resumed(visit));
+    }
+    proceed({});
+  }
+
+  void apply(const Retry& retry) {
+    revive("retry");
+    if (retry.data) instance_.data = *retry.data;
+    if (retry.extend) instance_.execution_from = now_;
+    begin_again(instance_.state);
+  }
+
+  void apply(const Restart&) {
+    revive("restart");
+    instance_.data = instance_.input;
+    instance_.execution_from = now_;
+    ++instance_.run;
+    begin_again(workflow_.start.state);
+  }
+
+  void apply(const Rerun& rerun) {
+    revive("rerun");
+    instance_.data = rerun.data;
+    instance_.execution_from = now_;
+    ++instance_.run;
+    begin_again(rerun.state);
+  }
+
+  /// It has ended and is to live again. Who waited for its end was told, and is told no more.
+  void revive(std::string_view how) {
+    tell(HistoryKind::kRevived, LazyJson::object({{"how", how}}));
+    instance_.ended_at.reset();
+    instance_.error.reset();
+    instance_.failed_state.clear();
+    instance_.failing = false;
+    instance_.cancelling = false;
+    instance_.caller.reset();
+    instance_.status = InstanceStatus::kPending;
+    instance_.transitions = 0;
+  }
+
+  void begin_again(StateIndex at) {
+    instance_.state = at;
+    instance_.attempt = 1;
+    ++instance_.step;
+    arm_run(instance_, workflow_, now_);
+    arm(instance_, TimerKind::kExecution, workflow_.timeouts.execution, instance_.execution_from);
+    begin_state(instance_, state().common(), now_);
+    proceed({});
   }
 
   void apply(const Abandon& abandon) {
@@ -133,6 +320,10 @@ class Stepper {
   /// Runs through states until the instance waits, parks, ends or reaches the bound.
   void proceed(std::span<const EvaluationResult> results) {
     result_.changed = true;
+    if (instance_.paused && instance_.phase != Phase::kEnded) {
+      instance_.status = InstanceStatus::kPaused;
+      return;
+    }
     const uint32_t begin = instance_.transitions;
     do {
       if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
@@ -204,6 +395,11 @@ class Stepper {
       ++instance_.step;
     } else if (const auto* raised = std::get_if<Raise>(&outcome)) {
       raise(raised->error);
+    } else if (const auto* given_up = std::get_if<GiveUp>(&outcome)) {
+      tell_error(HistoryKind::kCancelled, given_up->error);
+      instance_.failed_state = state().common().id;
+      if (!instance_.error) instance_.error = given_up->error;
+      end(InstanceStatus::kCancelled);
     } else if (std::holds_alternative<Park>(outcome)) {
       instance_.parked = true;
     } else {
@@ -215,6 +411,7 @@ class Stepper {
 
   void settle_notes(Visit& visit) {
     for (Effect& effect : visit.take_effects()) {
+      if (auto* const task = std::get_if<StartTask>(&effect)) task->state = state().common().id;
       const auto* const set = std::get_if<SetVariable>(&effect);
       if (set != nullptr && set->value) variable_bytes_ += set->value->bytes.size();
       result_.effects.push_back(std::move(effect));
@@ -228,23 +425,30 @@ class Stepper {
   /// Whether the state's `retries` are asked.
   enum class Retries { kNo, kYes };
 
-  /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled and the first `catch` that matches
-  /// decides; where none does, the state's retry policy may have it entered again.
+  /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled; its retry policy may have it
+  /// entered again, before a `catch` is looked for or because none matches; else the first `catch`
+  /// that matches decides.
   void raise(WorkflowError error, Retries retries = Retries::kYes) {
     clear_waits();
     tell_error(HistoryKind::kRaised, error);
     const StateCommon& common = state().common();
-    const Catch* entry = find_catch(common, error.code);
-    if (entry == nullptr && retries == Retries::kYes && common.retries &&
-        common.retries->covers(error.code)) {
-      if (common.retries->allows_after(instance_.attempt)) return wait_for_retry(*common.retries);
-      if (instance_.attempt > 1) {
-        error = retries_exceeded(error, instance_.attempt);
+    if (retries == Retries::kYes && common.retries) {
+      AfterFailure next =
+          after_failure(*common.retries, {.instance = instance_.id,
+                                          .state = common.id,
+                                          .attempt = instance_.attempt,
+                                          .first_at = instance_.started_at,
+                                          .now = now_,
+                                          .error = error,
+                                          .is_caught = find_catch(common, error.code) != nullptr});
+      if (const auto* const at = std::get_if<TimePoint>(&next)) return wait_for_retry(*at);
+      if (std::get<WorkflowError>(next) != error) {
+        error = std::get<WorkflowError>(std::move(next));
         tell_error(HistoryKind::kRaised, error);
-        entry = find_catch(common, error.code);
       }
     }
     put_error(error);
+    const Catch* const entry = find_catch(common, error.code);
     if (entry == nullptr) return fail(error);
     tell(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
     go_to(entry->transition);
@@ -263,11 +467,14 @@ class Stepper {
   }
 
   /// The state is left as if it had never been entered, until the next attempt is due.
-  void wait_for_retry(const RetryPolicy& policy) {
+  void wait_for_retry(TimePoint at) {
     if (instance_.found_data) instance_.data = *std::exchange(instance_.found_data, std::nullopt);
-    const TimePoint at = policy.next_at(instance_.attempt, now_);
     tell(HistoryKind::kRetrying,
          Json{{"attempt", instance_.attempt + 1}, {"at", format_rfc3339(at)}});
+    wait_until(at);
+  }
+
+  void wait_until(TimePoint at) {
     instance_.timers.push_back({TimerKind::kRetry, at});
     instance_.phase = Phase::kWaiting;
     instance_.status = InstanceStatus::kWaiting;
@@ -314,9 +521,52 @@ class Stepper {
     begin_state(instance_, state().common(), now_);
   }
 
+  /// Document 001: a run that has failed may be followed by another one of the same execution.
+  /// Whether it is.
+  bool awaits_next_run() {
+    if (!workflow_.retries || instance_.failing) return false;
+    AfterFailure next = after_failure(*workflow_.retries, {.instance = instance_.id,
+                                                           .state = instance_.failed_state,
+                                                           .attempt = instance_.run,
+                                                           .first_at = instance_.started_at,
+                                                           .now = now_,
+                                                           .error = *instance_.error});
+    if (auto* const error = std::get_if<WorkflowError>(&next)) {
+      if (*error != *instance_.error) tell_error(HistoryKind::kRaised, *error);
+      instance_.error = std::move(*error);
+      return false;
+    }
+    const TimePoint at = std::get<TimePoint>(next);
+    tell(HistoryKind::kRetrying, Json{{"run", instance_.run + 1}, {"at", format_rfc3339(at)}});
+    clear_waits();
+    std::erase_if(instance_.timers,
+                  [](const Timer& timer) { return timer.kind != TimerKind::kExecution; });
+    instance_.found_data.reset();
+    instance_.error.reset();
+    instance_.failed_state.clear();
+    instance_.awaits_run = true;
+    wait_until(at);
+    return true;
+  }
+
+  void begin_run() {
+    instance_.awaits_run = false;
+    ++instance_.run;
+    tell(HistoryKind::kRun, Json{{"run", instance_.run}});
+    instance_.data = lookup_.input(instance_);
+    instance_.state = workflow_.start.state;
+    instance_.attempt = 1;
+    ++instance_.step;
+    arm_run(instance_, workflow_, now_);
+    begin_state(instance_, state().common(), now_);
+  }
+
   void end(InstanceStatus status) {
+    if (status == InstanceStatus::kFailed && awaits_next_run()) return;
     clear_waits();
     instance_.timers.clear();
+    instance_.held_timers.clear();
+    instance_.paused = false;
     instance_.found_data.reset();
     instance_.phase = Phase::kEnded;
     instance_.status = status;
@@ -336,11 +586,17 @@ class Stepper {
   void clear_waits() {
     instance_.parked = false;
     instance_.listeners.clear();
-    std::erase_if(instance_.timers, [](const Timer& timer) { return is_of_state(timer.kind); });
+    const auto is_states = [](const Timer& timer) { return is_of_state(timer.kind); };
+    std::erase_if(instance_.timers, is_states);
+    std::erase_if(instance_.held_timers, is_states);
     instance_.slots.clear();
     for (const Call& call : instance_.calls) {
       if (call.status != Call::Status::kRunning) continue;
-      result_.effects.emplace_back(CancelChild{instance_.space, call.child});
+      if (call.outside) {
+        result_.effects.emplace_back(StopTask{call.id});
+      } else {
+        result_.effects.emplace_back(CancelChild{instance_.space, call.id});
+      }
     }
     instance_.calls.clear();
   }
@@ -370,17 +626,20 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
   Instance instance{.id = id, .space = space, .revision = revision};
   instance.state = workflow.start.state;
   instance.started_at = now;
+  instance.execution_from = now;
   instance.listen_from = position;
   instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
   instance.input.text();  // made once, for both
   instance.data = instance.input;
-  const auto arm = [&](TimerKind kind, const std::optional<Span>& span) {
-    if (span) instance.timers.push_back({kind, span->after(now)});
-  };
-  arm(TimerKind::kInterrupt, workflow.timeouts.interrupt);
-  arm(TimerKind::kKill, workflow.timeouts.kill);
+  Stepper::arm_run(instance, workflow, now);
+  Stepper::arm(instance, TimerKind::kExecution, workflow.timeouts.execution, now);
   Stepper::begin_state(instance, workflow.states[instance.state]->common(), now);
   return instance;
+}
+
+std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance) {
+  if (!workflow.timeouts.execution) return std::nullopt;
+  return workflow.timeouts.execution->after(instance.execution_from);
 }
 
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,

@@ -34,6 +34,19 @@ struct Returned {
   CallResult result;
   bool sealed = false;  ///< the instance holds something of a secret from now on
 };
+/// Somebody has begun with a call; ignored like Returned.
+struct Begun {
+  Caller call;
+};
+/// Whoever works on a call has been silent for too long; ignored like Returned.
+struct Silent {
+  Caller call;
+};
+/// What a call prints, for the history; ignored like Returned.
+struct Printed {
+  Caller call;
+  std::string text;
+};
 /// The results of an Evaluate; ignored unless it is this step that waits for them.
 struct Resumed {
   uint64_t step = 0;
@@ -42,9 +55,30 @@ struct Resumed {
 /// Go on from a passing phase: a new instance, one that reached the bound on a step, or one that
 /// a restart found there.
 struct Proceed {};
-/// End it now.
+/// End it: now, or once the tasks that run have ended. They are not stopped; what they return goes
+/// to the history alone.
 struct Cancel {
   WorkflowError error;
+  bool at_once = true;
+};
+
+// What an operator does about it (POLICIES.md "What an operator can do").
+
+/// Do nothing new; what comes is taken.
+struct Pause {};
+/// Go on; the timeouts of the current step count anew.
+struct Resume {};
+/// It has ended; go on with the state that it ended in, as it was entered with that data.
+struct Retry {
+  std::optional<LazyJson> data;  ///< none: as it ended
+  bool extend = false;           ///< the execution's deadline counts anew
+};
+/// It has ended, and is run anew from the beginning.
+struct Restart {};
+/// It has ended, and is run anew from that state with that data.
+struct Rerun {
+  StateIndex state = 0;
+  LazyJson data;
 };
 
 /// Give it up: it is failed, whatever its states would make of the error.
@@ -52,7 +86,14 @@ struct Abandon {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Returned, Resumed, Proceed, Cancel, Abandon>;
+using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Resumed, Proceed,
+                              Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
+
+/// Whether it is for one that has ended.
+inline bool revives(const Stimulus& stimulus) {
+  return std::holds_alternative<Retry>(stimulus) || std::holds_alternative<Restart>(stimulus) ||
+         std::holds_alternative<Rerun>(stimulus);
+}
 
 /// ARCHITECTURE, decision 9.
 struct EngineLimits {
@@ -73,6 +114,9 @@ struct StepResult {
 /// `position` is where in the stream it begins to listen.
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position);
+
+/// Until when the execution of an instance may go on if it does not count anew.
+std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);
 
 /// Steps `instance` on `workflow`, its own revision.
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,

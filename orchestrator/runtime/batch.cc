@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/crash_point.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/store/variables.h"
 
 namespace millrace {
 namespace {
@@ -14,6 +16,13 @@ namespace {
 /// How many batches may move the cursor and nothing else before it is written all the same: what a
 /// restart reads again at most.
 constexpr uint32_t kMostWithoutEffect = 64;
+
+/// What a function answers is JSON, or bytes that are told in Base64; nothing at all is null.
+LazyJson json_of_answer(const std::string& answer) {
+  if (answer.empty()) return {};
+  Result<Json> json = parse_json(answer);
+  return json ? LazyJson(std::move(*json)) : LazyJson(Json(base64_encode(answer)));
+}
 
 }  // namespace
 
@@ -199,6 +208,61 @@ Status Batch::take(TimePoint now, const EvaluatedInput& input) {
   Touched* const touched = TRY(instances_.touch(input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Resumed{.step = input.step, .results = input.results}));
+  return {};
+}
+
+// Tasks. What is told of one that has ended, or that nobody knows, is late and of no use.
+
+Status Batch::take(TimePoint now, const TaskInput& input) {
+  const InstanceId& task = input.report.task;
+  const TaskInHand* const known = draft_.tasks.find(task);
+  if (known == nullptr) return {};
+  const auto& what = input.report.what;
+  if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
+    return hear(now, task, TaskInHand(*known), *ended);
+  }
+  draft_.tasks.heard(task);
+  if (!known->caller) return {};
+  if (std::holds_alternative<TaskStarted>(what)) {
+    return tell_caller(now, *known, Begun{*known->caller});
+  }
+  if (const auto* const output = std::get_if<TaskOutput>(&what)) {
+    return tell_caller(now, *known, Printed{*known->caller, output->text});
+  }
+  return {};
+}
+
+Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
+                   const TaskEnded& told) {
+  draft_.tasks.end(draft_.tx, task);
+  draft_.outcome.ended_tasks.push_back(task);
+  for (const TaskVariable& one : told.variables) {
+    Variable value = one.value;
+    value.sealed = value.sealed || known.sealed;
+    write_variable(draft_.tx, {owner_of(known.space, known.workflow, known.by, one.scope), one.key},
+                   value);
+  }
+  if (!known.caller) return {};
+  CallResult result = tl::unexpected(WorkflowError());
+  if (told.result) {
+    result = json_of_answer(*told.result);
+  } else {
+    result = tl::unexpected(told.result.error());
+  }
+  return tell_caller(now, known,
+                     Returned{.call = *known.caller, .result = result, .sealed = known.sealed});
+}
+
+Status Batch::take(TimePoint now, const SilenceInput& input) {
+  const TaskInHand* const known = draft_.tasks.find(input.task);
+  if (known == nullptr || !known->caller) return {};
+  return tell_caller(now, TaskInHand(*known), Silent{*known->caller});
+}
+
+Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus) {
+  Touched* const touched = TRY(instances_.touch(task.space, task.caller->instance));
+  if (touched == nullptr) return {};
+  TRY(instances_.step(now, *touched, stimulus));
   return {};
 }
 

@@ -68,8 +68,15 @@ class Batch {
   Status take(TimePoint now, const UnreadableInput& input);
   Status take(TimePoint now, const TimerInput& input);
   Status take(TimePoint now, const EvaluatedInput& input);
+  Status take(TimePoint now, const TaskInput& input);
+  Status take(TimePoint now, const SilenceInput& input);
   Status take(TimePoint now, const ContinueInput& input);
   Status take(TimePoint now, const CommandInput& input);
+
+  Status hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
+              const TaskEnded& told);
+  /// Steps whoever waits for the task.
+  Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
 
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);

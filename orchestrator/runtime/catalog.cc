@@ -20,6 +20,8 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
     left.push_back(*next);
   };
   go_to(from);
+  go_to(workflow.timeouts.on_failure);
+  if (workflow.retries) go_to(workflow.start.state);
   while (!left.empty()) {
     const State& state = *workflow.states[left.back()];
     left.pop_back();
@@ -37,9 +39,14 @@ Status Catalog::load(const View& view) {
   space_names_.clear();
   workflows_.clear();
   by_id_.clear();
+  settings_.clear();
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
     space_names_.emplace(record.number, name);
+    if (record.settings.empty()) return;
+    const Result<Json> text = parse_own_json(record.settings);
+    const Result<NamespaceSettings> settings = text ? parse_settings(*text) : fail("", "");
+    if (settings) settings_.emplace(record.number, *settings);
   }));
   return each_workflow(
       view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
@@ -108,6 +115,23 @@ Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimeP
   spaces_.emplace(name, space);
   space_names_.emplace(space, name);
   return {};
+}
+
+Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string text,
+                             NamespaceSettings settings) {
+  const std::string& name = name_of(space);
+  auto record = TRY(read_namespace(tx, name));
+  CHECK(record.has_value(), "namespace {} has no row", name);
+  record->settings = std::move(text);
+  write_namespace(tx, name, *record);
+  settings_[space] = std::move(settings);
+  return {};
+}
+
+const NamespaceSettings& Catalog::settings(NamespaceNumber space) const {
+  static const NamespaceSettings none;
+  const auto found = settings_.find(space);
+  return found == settings_.end() ? none : found->second;
 }
 
 void Catalog::remove_namespace(Transaction& tx, const std::string& name) {

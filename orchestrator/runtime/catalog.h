@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/workflow.h"
+#include "orchestrator/runtime/settings.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -59,6 +60,10 @@ class Catalog {
                                                       StateIndex state);
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
+  /// `text` is what `settings` were read from.
+  Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
+                      NamespaceSettings settings);
+  const NamespaceSettings& settings(NamespaceNumber space) const;
   void remove_namespace(Transaction& tx, const std::string& name);
 
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
@@ -70,6 +75,7 @@ class Catalog {
   Loader loader_;
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
+  std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;

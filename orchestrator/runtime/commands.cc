@@ -1,5 +1,6 @@
 #include "orchestrator/runtime/commands.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -142,23 +143,125 @@ Result<Instance> Commands::instance_of(std::string_view space, const InstanceId&
               fmt::format("there is no instance {} in namespace \"{}\"", to_string(id), space));
 }
 
+Result<Json> Commands::step_living(TimePoint now, std::string_view space, const InstanceId& id,
+                                   const Stimulus& stimulus, const char* done) {
+  Touched* const touched = TRY(instances_.touch(TRY(space_of(space)), id));
+  if (touched == nullptr || has_ended(touched->instance.status)) {
+    const InstanceStatus status =
+        touched != nullptr ? touched->instance.status : TRY(instance_of(space, id)).status;
+    return fail("instance.ended",
+                fmt::format("instance {} has ended already: {}", to_string(id), to_string(status)));
+  }
+  const bool changed = TRY(instances_.step(now, *touched, stimulus));
+  return Json{{"id", to_string(id)}, {done, changed}};
+}
+
 Result<Json> Commands::run(TimePoint now, const CancelInstance& command) {
-  const NamespaceNumber space = TRY(space_of(command.space));
-  Touched* const touched = TRY(instances_.touch(space, command.instance));
-  bool changed = false;
+  Result<Json> answer = step_living(
+      now, command.space, command.instance,
+      Cancel{.error = {"direktiv.cancels.api", "cancelled by a call"}, .at_once = command.now},
+      "cancelled");
+  // To ask twice is no mistake.
+  if (answer || answer.error().code != "instance.ended") return answer;
+  const Instance instance = TRY(instance_of(command.space, command.instance));
+  if (instance.status != InstanceStatus::kCancelled) return answer;
+  return Json{{"id", to_string(command.instance)}, {"cancelled", false}};
+}
+
+Result<Json> Commands::run(TimePoint now, const PauseInstance& command) {
+  return step_living(now, command.space, command.instance, Pause{}, "paused");
+}
+
+Result<Json> Commands::run(TimePoint now, const ResumeInstance& command) {
+  Json answer = TRY(step_living(now, command.space, command.instance, Resume{}, "resumed"));
+  // Whoever works for it has not been listened to.
+  const Touched* const touched =
+      TRY(instances_.touch(TRY(space_of(command.space)), command.instance));
+  for (const Call& call : touched->instance.calls) {
+    if (call.begun) draft_.tasks.heard(call.id);
+  }
+  return answer;
+}
+
+Result<Commands::Ended> Commands::ended_one(std::string_view space, const InstanceId& id) {
+  const Touched* const touched = TRY(instances_.touch(TRY(space_of(space)), id));
   if (touched != nullptr) {
-    changed = TRY(
-        instances_.step(now, *touched, Cancel{{"direktiv.cancels.api", "cancelled by a call"}}));
+    return fail("instance.living", fmt::format("instance {} has not ended: {}", to_string(id),
+                                               to_string(touched->instance.status)));
   }
-  if (changed) return Json{{"id", to_string(command.instance)}, {"cancelled", true}};
-  const InstanceStatus status = touched != nullptr
-                                    ? touched->instance.status
-                                    : TRY(instance_of(command.space, command.instance)).status;
-  if (status == InstanceStatus::kCancelled) {
-    return Json{{"id", to_string(command.instance)}, {"cancelled", false}};
+  Ended ended{.instance = TRY(instance_of(space, id))};
+  const WorkflowEntry* const entry = draft_.catalog.find_workflow(ended.instance.revision.workflow);
+  if (entry == nullptr) {
+    return fail("workflow.not_found",
+                fmt::format("the workflow of instance {} was deleted", to_string(id)));
   }
-  return fail("instance.ended", fmt::format("instance {} has ended already: {}",
-                                            to_string(command.instance), to_string(status)));
+  ended.entry = *entry;
+  ended.workflow = TRY(draft_.catalog.definition(draft_.tx, ended.instance.revision));
+  return ended;
+}
+
+Result<Json> Commands::revive(TimePoint now, Ended ended, const Stimulus& stimulus) {
+  const InstanceId id = ended.instance.id;
+  Touched* const touched =
+      TRY(instances_.revive(ended.entry, *ended.workflow, std::move(ended.instance)));
+  TRY(instances_.step(now, *touched, stimulus));
+  return Json{{"id", to_string(id)}, {"run", touched->instance.run}};
+}
+
+Result<std::optional<LazyJson>> Commands::data_at(const Instance& instance,
+                                                  std::string_view state) const {
+  std::optional<LazyJson> data;
+  for (HistoryRecord& record : TRY(read_history(draft_.tx, instance))) {
+    const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
+    if (is_entry && record.data) data = std::move(record.data);
+  }
+  return data;
+}
+
+Result<Json> Commands::run(TimePoint now, const RetryInstance& command) {
+  Ended ended = TRY(ended_one(command.space, command.instance));
+  const InstanceStatus status = ended.instance.status;
+  if (status != InstanceStatus::kFailed && status != InstanceStatus::kTimedOut) {
+    return fail("instance.not_failed",
+                fmt::format("instance {} is {}: only one that has failed or timed out can be "
+                            "retried; `restart` runs it anew",
+                            to_string(command.instance), to_string(status)));
+  }
+  const auto deadline = execution_deadline(*ended.workflow, ended.instance);
+  if (deadline && *deadline <= now && !command.extend) {
+    return fail("instance.deadline_passed",
+                fmt::format("the execution's deadline was {}; `retry` with ?extend=1 (--extend) "
+                            "has it count anew, `restart` runs all of it anew",
+                            format_rfc3339(*deadline)));
+  }
+  const std::string& state = ended.workflow->states[ended.instance.state]->common().id;
+  auto data = TRY(data_at(ended.instance, state));
+  return revive(now, std::move(ended), Retry{std::move(data), command.extend});
+}
+
+Result<Json> Commands::run(TimePoint now, const RestartInstance& command) {
+  return revive(now, TRY(ended_one(command.space, command.instance)), Restart{});
+}
+
+Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
+  Ended ended = TRY(ended_one(command.space, command.instance));
+  const auto& states = ended.workflow->states;
+  const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
+    return state->common().id == command.state;
+  });
+  if (found == states.end()) {
+    return fail("instance.no_state", fmt::format("workflow \"{}\" has no state \"{}\"",
+                                                 ended.workflow->id, command.state));
+  }
+  auto data = TRY(data_at(ended.instance, command.state));
+  if (!data) {
+    return fail("instance.no_data",
+                fmt::format("the history of instance {} does not have the data with which it came "
+                            "into \"{}\": it has that of states that waited or acted",
+                            to_string(command.instance), command.state));
+  }
+  const auto index = static_cast<StateIndex>(found - states.begin());
+  return revive(now, std::move(ended), Rerun{index, std::move(*data)});
 }
 
 Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& command) {
@@ -175,8 +278,14 @@ Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& comman
 }
 
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
+  std::optional<NamespaceSettings> settings;
+  if (command.settings) settings = TRY(parse_settings(*command.settings));
   const bool exists = draft_.catalog.find_namespace(command.name).has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
+  if (settings) {
+    TRY(draft_.catalog.set_settings(draft_.tx, *draft_.catalog.find_namespace(command.name),
+                                    dump_json(*command.settings), std::move(*settings)));
+  }
   return Json{{"name", command.name}, {"created", !exists}};
 }
 

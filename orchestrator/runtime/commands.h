@@ -30,6 +30,11 @@ class Commands {
   Result<Json> run(TimePoint now, const StartInstance& command);
   Result<Json> run(TimePoint now, const TriggerSchedule& command);
   Result<Json> run(TimePoint now, const CancelInstance& command);
+  Result<Json> run(TimePoint now, const PauseInstance& command);
+  Result<Json> run(TimePoint now, const ResumeInstance& command);
+  Result<Json> run(TimePoint now, const RetryInstance& command);
+  Result<Json> run(TimePoint now, const RestartInstance& command);
+  Result<Json> run(TimePoint now, const RerunInstance& command);
   Result<Progress> run(TimePoint now, const DeleteInstance& command);
   Result<Json> run(TimePoint now, const CreateNamespace& command);
   Result<Progress> run(TimePoint now, const DeleteNamespace& command);
@@ -40,6 +45,19 @@ class Commands {
 
   Result<NamespaceNumber> space_of(std::string_view name) const;
   Result<const WorkflowEntry*> workflow_of(std::string_view space, std::string_view id) const;
+  /// Steps a living one; its answer is {"id", `done`: whether that changed anything}.
+  Result<Json> step_living(TimePoint now, std::string_view space, const InstanceId& id,
+                           const Stimulus& stimulus, const char* done);
+  /// One that has ended, with what it takes to bring it back.
+  struct Ended {
+    Instance instance;
+    WorkflowEntry entry;
+    std::shared_ptr<const Workflow> workflow;
+  };
+  Result<Ended> ended_one(std::string_view space, const InstanceId& id);
+  Result<Json> revive(TimePoint now, Ended ended, const Stimulus& stimulus);
+  /// The data with which it came into that state last; nullopt: its history has none.
+  Result<std::optional<LazyJson>> data_at(const Instance& instance, std::string_view state) const;
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
   Result<VariableOwner> owner_of(const VariablePlace& place);

@@ -22,6 +22,7 @@
 #include "orchestrator/runtime/living.h"
 #include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/recent.h"
+#include "orchestrator/runtime/tasks.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
@@ -54,6 +55,9 @@ struct BatchOutcome {
   std::vector<CommandInput> rest;         ///< of commands that were too much for one batch; as well
   std::vector<std::pair<NamespaceNumber, InstanceId>> ended;
   std::vector<NumberedMessage> messages;  ///< that it has put into the outbox
+  std::vector<StartTask> tasks;           ///< to be handed out
+  std::vector<InstanceId> stopped_tasks;  ///< that are waited for no longer,
+  std::vector<InstanceId> ended_tasks;    ///< and whose end was told
   BatchCounts counts;
 };
 
@@ -65,6 +69,7 @@ struct BatchParts {
   Living& living;
   Dedupe& dedupe;
   Recent& recent;
+  Tasks& tasks;
   InHand& in_hand;
   IdMaker make_id;
   EngineLimits limits;

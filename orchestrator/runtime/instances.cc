@@ -101,6 +101,16 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   return &touched;
 }
 
+Result<Touched*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
+                                   Instance ended) {
+  TRY(refuse_singular(entry, workflow));
+  erase_ended(draft_.tx, ended);
+  draft_.living.began(entry.number);
+  Touched& touched = touched_[ended.id];
+  touched = {.instance = std::move(ended), .is_new = true};  // all of its rows are to be written
+  return &touched;
+}
+
 Result<bool> Instances::step(TimePoint now, Touched& touched, const Stimulus& stimulus) {
   const bool changed = TRY(step_once(now, touched, stimulus));
   if (changed) TRY(offer_recent(now, touched));
@@ -128,7 +138,7 @@ Result<bool> Instances::offer_recent(TimePoint now, Touched& touched) {
 
 Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulus& stimulus) {
   Instance& instance = touched.instance;
-  if (has_ended(instance.status)) return false;
+  if (has_ended(instance.status) != revives(stimulus)) return false;
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
   draft_.in_hand.stepping({instance.space, instance.id});
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, draft_.limits);
@@ -148,6 +158,12 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
       draft_.errands.push_back({std::move(*errand), draft_.recent.last()});
     } else if (const auto* variable = std::get_if<SetVariable>(&effect)) {
       take(*variable);
+    } else if (auto* task = std::get_if<StartTask>(&effect)) {
+      draft_.tasks.begin(draft_.tx, *task);
+      draft_.outcome.tasks.push_back(std::move(*task));
+    } else if (const auto* stopped = std::get_if<StopTask>(&effect)) {
+      draft_.tasks.end(draft_.tx, stopped->task);
+      draft_.outcome.stopped_tasks.push_back(stopped->task);
     } else {
       draft_.outcome.effects.push_back(std::move(effect));
     }

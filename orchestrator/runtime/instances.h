@@ -60,6 +60,9 @@ class Instances {
   /// The living instance, from this batch or the store; null if there is none.
   Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
 
+  /// One that has ended, for a stimulus that revives it. Error `direktiv.mutex` as above.
+  Result<Touched*> revive(const WorkflowEntry& entry, const Workflow& workflow, Instance ended);
+
   /// Whether the stimulus changed it; one that is stale does not. An instance that begins to listen
   /// is offered what was kept for it.
   Result<bool> step(TimePoint now, Touched& touched, const Stimulus& stimulus);

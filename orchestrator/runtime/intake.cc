@@ -22,7 +22,7 @@ bool Work::empty() const {
 }
 
 size_t Work::size() const {
-  return deliveries.size() + commands.size() + results.size() + continues.size();
+  return deliveries.size() + commands.size() + results.size() + tasks.size() + continues.size();
 }
 
 bool makes_room(const Command& command) {
@@ -109,6 +109,12 @@ void Intake::evaluated(EvaluatedInput input) {
   work_came_.notify_one();
 }
 
+void Intake::told(TaskNews news) {
+  const std::lock_guard guard(lock_);
+  tasks_.push_back(std::move(news));
+  work_came_.notify_one();
+}
+
 void Intake::settled(Settlement settlement) {
   const std::lock_guard guard(lock_);
   settlements_.push_back(std::move(settlement));
@@ -167,6 +173,7 @@ void Intake::gather(Work& work) {
   if (was_full && count > 0) room_came_.notify_all();
   move_all(commands_, work.commands);
   move_all(results_, work.results);
+  move_all(tasks_, work.tasks);
   move_all(settlements_, work.settlements);
   move_all(links_, work.links);
   move_all(waiters_, work.waiters);
@@ -179,7 +186,8 @@ bool Intake::has_deliveries() const {
 
 bool Intake::has_work() const {
   return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
-         !waiters_.empty() || !links_.empty() || settlements_.size() >= kManySettlements;
+         !tasks_.empty() || !waiters_.empty() || !links_.empty() ||
+         settlements_.size() >= kManySettlements;
 }
 
 bool Intake::sleep(const Sleep& sleep) {

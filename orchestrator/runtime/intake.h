@@ -42,6 +42,12 @@ struct Settlement {
   Result<PublishAck> ack;
 };
 
+/// What was told of a task, and who is to know when that is stored.
+struct TaskNews {
+  TaskReport report;
+  std::function<void()> stored;  ///< may be empty
+};
+
 /// Whether the event stream was opened, or lost. For the outbox, which must hear of it however many
 /// events come first.
 using Link = std::optional<StreamOpened>;
@@ -51,6 +57,7 @@ struct Work {
   std::vector<Delivery> deliveries;
   std::vector<CommandInput> commands;
   std::vector<EvaluatedInput> results;
+  std::vector<TaskNews> tasks;
   std::vector<Settlement> settlements;
   std::vector<Link> links;
   std::vector<ContinueInput> continues;  ///< the processor's own
@@ -82,6 +89,7 @@ class Intake {
   void command(Command command, Done done);
   void wait_for_end(EndWaiter waiter);
   void evaluated(EvaluatedInput input);
+  void told(TaskNews news);
   void settled(Settlement settlement);
 
   /// Why new work has to wait, if it has.
@@ -127,6 +135,7 @@ class Intake {
   std::deque<Delivery> deliveries_;
   std::vector<CommandInput> commands_;
   std::vector<EvaluatedInput> results_;
+  std::vector<TaskNews> tasks_;
   std::vector<Settlement> settlements_;
   std::vector<Link> links_;
   std::vector<EndWaiter> waiters_;

@@ -52,6 +52,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
+      tasks_(parts_.functions, catalog_, parts_.clock),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
                 intake_.settled({number, std::move(ack)});
@@ -63,6 +64,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .living = living_,
               .dedupe = dedupe_,
               .recent = recent_,
+              .tasks = tasks_,
               .in_hand = in_hand_,
               .make_id = parts_.make_id,
               .limits = options.engine},
@@ -117,6 +119,7 @@ Status Processor::load_caches() {
   TRY(catalog_.load(tx_));
   TRY(dedupe_.load(tx_));
   TRY(recent_.load(tx_));
+  TRY(tasks_.load(tx_));
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
@@ -211,13 +214,14 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty() || !left_.empty() || (sends_ && outbox_.has_due()) ||
+  if (!unfinished_.empty() || !left_.empty() || tasks_.has_due() || (sends_ && outbox_.has_due()) ||
       (!pressure_.is_on() && (batch_.is_unfinished() || !ticks_.empty()))) {
     sooner(Duration(0));
   }
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
+  if (const auto silence = tasks_.next_silence()) sooner(*silence - elapsed);
   if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
   if (const auto deadline = end_waiters_.next_deadline()) sooner(*deadline - elapsed);
@@ -260,6 +264,9 @@ bool Processor::turn() {
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
     act(work.links, std::move(*outcome));
+    for (const TaskNews& news : work.tasks) {
+      if (news.stored) news.stored();
+    }
   } else {
     lose_batch(std::move(work), outcome.error());
   }
@@ -284,6 +291,7 @@ void Processor::keep_first(Work& work) {
   keep(work.deliveries, left_.deliveries);
   keep(work.commands, left_.commands);
   keep(work.results, left_.results);
+  keep(work.tasks, left_.tasks);
 }
 
 /// Brings the batch to disk, if all of it was applied.
@@ -325,6 +333,14 @@ Status Processor::apply(Work& work, TimePoint now) {
     TRY(batch_.apply({now, one}));
     crash_point(CrashPoint::kResultApplied);
   }
+  for (const TaskNews& one : work.tasks) {
+    if (const TaskInHand* const task = tasks_.find(one.report.task)) {
+      in_hand_.take_instance({task->space, task->by});
+    }
+    TRY(batch_.apply({now, TaskInput{one.report}}));
+    crash_point(CrashPoint::kResultApplied);
+  }
+  for (const InstanceId& task : tasks_.silent()) TRY(batch_.apply({now, SilenceInput{task}}));
   return {};
 }
 
@@ -444,6 +460,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   move_all(left_.commands, work.commands);  // what making room has left to do
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.results, work.results);
+  move_all(left_.tasks, work.tasks);
   left_ = std::move(work);
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }
@@ -498,6 +515,7 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .refuses = pressure_.is_on()});
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
+  hand_out(outcome);
   outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
     const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
@@ -522,6 +540,15 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
     }
   }
   for (const auto& [space, id] : outcome.ended) end_waiters_.tell(space, id);
+}
+
+/// What is asked of others outside, and taken back.
+void Processor::hand_out(const BatchOutcome& outcome) {
+  for (const StartTask& task : outcome.tasks) tasks_.hand_out(tx_, task);
+  for (const InstanceId& task : outcome.stopped_tasks) tasks_.stop(task);
+  for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
+  const Status handed_out = tasks_.hand_out_due(tx_);
+  if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
 }
 
 }  // namespace millrace

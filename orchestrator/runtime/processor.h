@@ -25,6 +25,7 @@
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/seams.h"
+#include "orchestrator/runtime/tasks.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/environment.h"
 #include "orchestrator/store/in_hand.h"
@@ -46,6 +47,7 @@ struct ProcessorParts {
   Environment& environment;
   const Clock& clock;
   Publisher& publisher;
+  TaskRunner& functions;
   Evaluator evaluate;
   Catalog::Loader loader;
   IdMaker make_id;
@@ -53,7 +55,7 @@ struct ProcessorParts {
   Metrics& metrics;
 };
 
-class Processor final : public DeliverySink {
+class Processor final : public DeliverySink, public TaskSink {
  public:
   using Done = std::function<void(Result<Json>)>;
 
@@ -84,6 +86,9 @@ class Processor final : public DeliverySink {
     return intake_.deliver(std::move(deliveries));
   }
   void command(Command command, Done done) { intake_.command(std::move(command), std::move(done)); }
+  void report(TaskReport report, std::function<void()> stored) override {
+    intake_.told({std::move(report), std::move(stored)});
+  }
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done);
 
   /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
@@ -116,6 +121,7 @@ class Processor final : public DeliverySink {
   void forget_batch();
   void make_room(Work& work);
   void act(const std::vector<Link>& links, BatchOutcome outcome);
+  void hand_out(const BatchOutcome& outcome);
 
   ProcessorParts parts_;
   ProcessorOptions options_;
@@ -127,6 +133,7 @@ class Processor final : public DeliverySink {
   Living living_;
   Dedupe dedupe_;
   Recent recent_;
+  Tasks tasks_;
   InHand in_hand_;
   Outbox outbox_;
   Pressure pressure_;

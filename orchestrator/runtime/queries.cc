@@ -18,9 +18,10 @@ constexpr const char* kWithheld = "(sealed)";
 Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
 
 /// Members of a record's detail that the engine or a definition has put there, and not the data.
-constexpr std::array<std::string_view, 16> kOwnWords = {
-    "async", "at",    "attempt",  "by",     "code",     "deadLetter", "error", "function",
-    "id",    "index", "instance", "parent", "revision", "status",     "tick",  "workflow"};
+constexpr std::array<std::string_view, 18> kOwnWords = {
+    "async",    "at",       "attempt", "by",    "code",     "deadLetter",
+    "error",    "function", "id",      "index", "instance", "parent",
+    "revision", "run",      "status",  "task",  "tick",     "workflow"};
 
 Json shown_detail(Json detail, bool sealed) {
   if (!sealed) return detail;
@@ -62,8 +63,14 @@ Json to_json(const std::vector<Call>& calls) {
   Json items = Json::array();
   for (const Call& call : calls) {
     Json json{{"status", to_string(call.status)}, {"attempt", call.attempt}};
-    if (call.attempt > 0) json["instance"] = to_string(call.child);
+    if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
     if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
+    for (size_t i = 0; i < kTimeoutKinds; ++i) {
+      if (!call.deadlines[i]) continue;
+      const std::string_view code = error_code(static_cast<TimeoutKind>(i));
+      json["deadlines"][std::string(code.substr(code.rfind('.') + 1))] =
+          format_rfc3339(*call.deadlines[i]);
+    }
     items.push_back(std::move(json));
   }
   return items;
@@ -147,7 +154,10 @@ Result<std::shared_ptr<const Workflow>> Queries::definition(const View& view, Re
 Result<Json> Queries::namespaces(const View& view) {
   Json items = Json::array();
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
-    items.push_back({{"name", name}, {"createdAt", format_rfc3339(record.created_at)}});
+    Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
+    const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
+    if (settings && !settings->empty()) item["settings"] = *settings;
+    items.push_back(std::move(item));
   }));
   return Json{{"items", std::move(items)}};
 }
@@ -216,6 +226,7 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
   if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
   std::optional<TimePoint> deadline;
   for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kCalls) continue;  // the calls tell themselves what is due
     if (timer.kind == TimerKind::kRetry) {
       json["nextRetryAt"] = format_rfc3339(timer.deadline);
       continue;
@@ -223,6 +234,7 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
     deadline = std::min(deadline.value_or(timer.deadline), timer.deadline);
   }
   if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  if (instance.run > 1) json["run"] = instance.run;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
 }
@@ -274,7 +286,14 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   json["input"] = shown(found->input, found->sealed);
   json["data"] = shown(found->data, found->sealed);
   json["attempt"] = found->attempt;
-  if (!found->calls.empty()) json["calls"] = to_json(found->calls);
+  if (!found->calls.empty()) {
+    json["calls"] = to_json(found->calls);
+    std::optional<TimePoint> next;
+    for (const Call& call : found->calls) {
+      if (call.retry_at) next = std::min(next.value_or(*call.retry_at), *call.retry_at);
+    }
+    if (next) json["nextRetryAt"] = format_rfc3339(*next);
+  }
   if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }

@@ -45,12 +45,16 @@ class Service {
   /// Error codes of commands and reads: `namespace.not_found`, `workflow.not_found`,
   /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
   /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
-  /// `instance.ended` (it cannot be cancelled any more), `instance.living` (it cannot be deleted
-  /// yet), `direktiv.mutex` (an instance of the singular workflow lives), `schedule.not_found`,
-  /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
+  /// `instance.ended` (nothing can be done about it any more), `instance.living` (it has to end
+  /// first), `instance.not_failed`, `instance.deadline_passed`, `instance.no_state`,
+  /// `instance.no_data` (it cannot be retried, or run again from there), `direktiv.mutex` (an
+  /// instance of the singular workflow lives), `schedule.not_found`, `variable.not_found`,
+  /// `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
-  /// CancelInstance {"id","cancelled"}, DeleteInstance {"id","deleted"}, DeleteWorkflow and
-  /// DeleteNamespace {"cancelled":n}, CreateNamespace {"name","created"}, PutVariable
+  /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
+  /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
+  /// DeleteInstance {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n},
+  /// CreateNamespace {"name","created"}, PutVariable
   /// {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret {"name","created"},
   /// DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "orchestrator/store/secrets.h"
+#include "orchestrator/store/tables.h"
 #include "orchestrator/store/variables.h"
 
 namespace millrace {
@@ -20,6 +21,19 @@ std::optional<Variable> StoreLookup::variable(const VariableName& name) const {
 
 std::optional<std::string> StoreLookup::secret(NamespaceNumber space, std::string_view name) const {
   return noted(read_secret(view_, space, name));
+}
+
+LazyJson StoreLookup::input(const Instance& instance) const {
+  if (!instance.input.is_null()) return instance.input;  // it was made in this batch
+  Result<LazyJson> found = read_input(view_, instance);
+  if (found) return std::move(*found);
+  if (status_) status_ = tl::unexpected(std::move(found).error());
+  return {};
+}
+
+std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber space,
+                                                 const InstanceId& instance) const {
+  return noted(read_last_moved(view_, space, instance));
 }
 
 Status StoreLookup::take_status() { return std::exchange(status_, {}); }

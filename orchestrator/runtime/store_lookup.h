@@ -13,6 +13,9 @@ class StoreLookup final : public Lookup {
 
   std::optional<Variable> variable(const VariableName& name) const override;
   std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
+  LazyJson input(const Instance& instance) const override;
+  std::optional<TimePoint> last_moved(NamespaceNumber space,
+                                      const InstanceId& instance) const override;
 
   /// The first error of a read since this was asked before: what was told then is not so.
   Status take_status();

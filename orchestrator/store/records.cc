@@ -24,8 +24,21 @@ Reader open(std::string_view bytes) {
   return reader;
 }
 
-/// Heads have `hops` since version 2, and what belongs to calls and retries since version 3.
-constexpr uint8_t kHeadVersion = 3;
+/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, and runs
+/// since version 4.
+constexpr uint8_t kHeadVersion = 4;
+
+/// Namespaces have settings since version 2.
+constexpr uint8_t kNamespaceVersion = 2;
+
+/// Calls have tasks and timeouts since version 2.
+constexpr uint8_t kCallVersion = 2;
+
+// The flags of a head.
+constexpr uint8_t kAwaitsRun = 1;
+constexpr uint8_t kFailing = 2;
+constexpr uint8_t kPausedNow = 4;
+constexpr uint8_t kCancelling = 8;
 
 /// The record, if all of it was read.
 template <class T>
@@ -121,20 +134,41 @@ Listener get_listener(Reader& reader) {
   return listener;
 }
 
+void put_timers(Writer& writer, const std::vector<Timer>& timers) {
+  writer.varint(timers.size());
+  for (const Timer& timer : timers) {
+    put_enum(writer, timer.kind);
+    put_time(writer, timer.deadline);
+  }
+}
+std::vector<Timer> get_timers(Reader& reader) {
+  std::vector<Timer> timers;
+  for (size_t left = reader.count(); left > 0; --left) {
+    const auto kind = get_enum(reader, TimerKind::kCalls);
+    timers.push_back({.kind = kind, .deadline = get_time(reader)});
+  }
+  return timers;
+}
+
 }  // namespace
 
 std::string encode(const NamespaceRecord& record) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kNamespaceVersion);
   writer.varint(static_cast<uint32_t>(record.number));
   put_time(writer, record.created_at);
+  writer.bytes(record.settings);
   return writer.take();
 }
 
 Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kNamespaceVersion) reader.fail();
   NamespaceRecord record;
   record.number = NamespaceNumber(get_u32(reader));
   record.created_at = get_time(reader);
+  if (version >= 2) record.settings = get_string(reader);
   return close(reader, record, "namespace");
 }
 
@@ -189,11 +223,7 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.last_history);
   writer.varint(instance.listeners.size());
   for (const Listener& listener : instance.listeners) put_listener(writer, listener);
-  writer.varint(instance.timers.size());
-  for (const Timer& timer : instance.timers) {
-    put_enum(writer, timer.kind);
-    put_time(writer, timer.deadline);
-  }
+  put_timers(writer, instance.timers);
   put_optional(writer, instance.error, put_error);
   writer.bytes(instance.failed_state);
   writer.bytes(instance.idempotency_key);
@@ -203,6 +233,13 @@ std::string encode_head(const Instance& instance) {
   put_optional(writer, instance.caller, put_caller);
   writer.varint(instance.depth);
   writer.varint(instance.calls.size());
+  writer.varint(instance.run);
+  writer.u8(static_cast<uint8_t>((instance.awaits_run ? kAwaitsRun : 0) |
+                                 (instance.failing ? kFailing : 0) |
+                                 (instance.paused ? kPausedNow : 0) |
+                                 (instance.cancelling ? kCancelling : 0)));
+  writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
+  put_timers(writer, instance.held_timers);
   return writer.take();
 }
 
@@ -230,10 +267,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     instance.listeners.push_back(get_listener(reader));
   }
-  for (size_t left = reader.count(); left > 0; --left) {
-    const auto kind = get_enum(reader, TimerKind::kKill);
-    instance.timers.push_back({.kind = kind, .deadline = get_time(reader)});
-  }
+  instance.timers = get_timers(reader);
   instance.error = get_optional(reader, get_error);
   instance.failed_state = get_string(reader);
   instance.idempotency_key = get_string(reader);
@@ -247,30 +281,132 @@ Result<Instance> decode_head(std::string_view bytes) {
     if (calls > kMostCalls) reader.fail();
     instance.calls.resize(reader.ok() ? calls : 0);
   }
+  if (version >= 4) {
+    instance.run = get_u32(reader);
+    const uint8_t flags = reader.u8();
+    if ((flags & ~(kAwaitsRun | kFailing | kPausedNow | kCancelling)) != 0) reader.fail();
+    instance.awaits_run = (flags & kAwaitsRun) != 0;
+    instance.failing = (flags & kFailing) != 0;
+    instance.paused = (flags & kPausedNow) != 0;
+    instance.cancelling = (flags & kCancelling) != 0;
+    instance.execution_from = instance.started_at + Duration(reader.zigzag());
+    instance.held_timers = get_timers(reader);
+  } else {
+    instance.execution_from = instance.started_at;
+  }
   return close(reader, std::move(instance), "instance");
 }
 
 std::string encode_call(const Call& call) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kCallVersion);
   put_enum(writer, call.status);
   writer.varint(call.attempt);
-  writer.id(call.child.bytes);
+  writer.id(call.id.bytes);
   put_optional(writer, call.retry_at, put_time);
   writer.bytes(call.input.text());
   writer.bytes(call.result.text());
+  writer.boolean(call.outside);
+  writer.boolean(call.begun);
+  put_optional(writer, call.first_at, put_time);
+  for (const auto& deadline : call.deadlines) put_optional(writer, deadline, put_time);
   return writer.take();
 }
 
 Result<Call> decode_call(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kCallVersion) reader.fail();
   Call call;
   call.status = get_enum(reader, Call::Status::kFailed);
   call.attempt = get_u32(reader);
-  call.child.bytes = reader.id();
+  call.id.bytes = reader.id();
   call.retry_at = get_optional(reader, get_time);
   call.input = get_json(reader);
   call.result = get_json(reader);
+  if (version >= 2) {
+    call.outside = reader.boolean();
+    call.begun = reader.boolean();
+    call.first_at = get_optional(reader, get_time);
+    for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
+  }
   return close(reader, std::move(call), "call");
+}
+
+std::string encode(const StartTask& task) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(task.space));
+  writer.id(task.task.bytes);
+  put_optional(writer, task.caller, put_caller);
+  writer.id(task.by.bytes);
+  writer.varint(static_cast<uint32_t>(task.workflow));
+  writer.bytes(task.state);
+  writer.bytes(task.function);
+  writer.varint(task.attempt);
+  const auto* const container = std::get_if<Container>(&task.runs);
+  writer.boolean(container != nullptr);
+  if (container != nullptr) {
+    writer.boolean(container->isolated);
+    writer.bytes(container->image);
+    writer.bytes(container->cmd);
+    put_enum(writer, container->size);
+    writer.varint(container->scale);
+  } else {
+    const auto& service = std::get<NamedService>(task.runs);
+    writer.bytes(service.name);
+    writer.boolean(service.global);
+  }
+  writer.varint(task.files.size());
+  for (const FunctionFile& file : task.files) {
+    writer.bytes(file.key);
+    put_enum(writer, file.scope);
+    writer.bytes(file.as);
+    put_enum(writer, file.type);
+  }
+  writer.bytes(task.input.text());
+  put_optional(writer, task.deadline, put_time);
+  put_optional(writer, task.heartbeat,
+               [](Writer& to, Duration silence) { to.zigzag(silence.count()); });
+  return writer.take();
+}
+
+Result<StartTask> decode_task(std::string_view bytes) {
+  Reader reader = open(bytes);
+  StartTask task;
+  task.space = NamespaceNumber(get_u32(reader));
+  task.task.bytes = reader.id();
+  task.caller = get_optional(reader, get_caller);
+  task.by.bytes = reader.id();
+  task.workflow = WorkflowNumber(get_u32(reader));
+  task.state = get_string(reader);
+  task.function = get_string(reader);
+  task.attempt = get_u32(reader);
+  if (reader.boolean()) {
+    Container container;
+    container.isolated = reader.boolean();
+    container.image = get_string(reader);
+    container.cmd = get_string(reader);
+    container.size = get_enum(reader, ContainerSize::kLarge);
+    container.scale = get_u32(reader);
+    task.runs = std::move(container);
+  } else {
+    NamedService service;
+    service.name = get_string(reader);
+    service.global = reader.boolean();
+    task.runs = std::move(service);
+  }
+  for (size_t left = reader.count(); left > 0; --left) {
+    FunctionFile file;
+    file.key = get_string(reader);
+    file.scope = get_enum(reader, VariableScope::kNamespace);
+    file.as = get_string(reader);
+    file.type = get_enum(reader, FileType::kTarGz);
+    task.files.push_back(std::move(file));
+  }
+  task.input = get_json(reader);
+  task.deadline = get_optional(reader, get_time);
+  task.heartbeat = get_optional(reader, [](Reader& from) { return Duration(from.zigzag()); });
+  return close(reader, std::move(task), "task");
 }
 
 std::string encode(const InboxRecord& record) {
@@ -406,7 +542,7 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     HistoryRecord record;
     record.time = get_time(reader);
-    record.kind = get_enum(reader, HistoryKind::kRetrying);
+    record.kind = get_enum(reader, HistoryKind::kRevived);
     record.state = get_string(reader);
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
       record.detail = LazyJson::of_text(std::string(detail));

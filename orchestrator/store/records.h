@@ -26,6 +26,7 @@ namespace millrace {
 struct NamespaceRecord {
   NamespaceNumber number{};
   TimePoint created_at;
+  std::string settings;  ///< JSON; empty: none were given
 };
 std::string encode(const NamespaceRecord& record);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
@@ -58,6 +59,10 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
 /// One call of an instance.
 std::string encode_call(const Call& call);
 Result<Call> decode_call(std::string_view bytes);
+
+/// A task that has not ended.
+std::string encode(const StartTask& task);
+Result<StartTask> decode_task(std::string_view bytes);
 
 /// An errand that waits for the next batch.
 struct InboxRecord {

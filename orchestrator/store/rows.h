@@ -23,6 +23,12 @@ inline std::string key_of(uint64_t number) {
   return key.take();
 }
 
+inline std::string key_of(const InstanceId& id) {
+  Writer key;
+  key.id(id.bytes);
+  return key.take();
+}
+
 inline uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
 
 inline std::string space_prefix(NamespaceNumber space) {

@@ -33,6 +33,7 @@ enum class Table : uint8_t {
   kSecrets = 's',
   kSchedules = 'c',
   kDeadLetters = 'x',
+  kTasks = 'p',
 };
 
 struct TableName {
@@ -41,7 +42,7 @@ struct TableName {
 };
 
 /// Every table, once. A new one is added here and above, nowhere else.
-inline constexpr std::array<TableName, 20> kTables{{
+inline constexpr std::array<TableName, 21> kTables{{
     {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
     {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
     {Table::kLive, "live"},           {Table::kEnded, "ended"},
@@ -52,6 +53,7 @@ inline constexpr std::array<TableName, 20> kTables{{
     {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
     {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
     {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
+    {Table::kTasks, "tasks"},
 }};
 
 /// The table's name on disk and in messages.

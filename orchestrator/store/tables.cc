@@ -20,7 +20,7 @@ using rows::walk;
 using rows::workflow_prefix;
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 4;
+constexpr uint64_t kFormat = 5;
 
 /// In place of an ended instance's data: the history has it.
 constexpr std::string_view kInHistory;
@@ -148,8 +148,9 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
 }
 
 bool stands_as(const Call& call, const Call& row) {
-  return call.status == row.status && call.attempt == row.attempt && call.child == row.child &&
-         call.retry_at == row.retry_at && call.input.shared_text() == row.input.shared_text() &&
+  return call.status == row.status && call.attempt == row.attempt && call.id == row.id &&
+         call.retry_at == row.retry_at && call.begun == row.begun &&
+         call.deadlines == row.deadlines && call.input.shared_text() == row.input.shared_text() &&
          call.result.shared_text() == row.result.shared_text();
 }
 
@@ -244,6 +245,10 @@ Status each_namespace(
                 see(key, TRY(decode_namespace(value)));
                 return true;
               });
+}
+
+Result<std::optional<NamespaceRecord>> read_namespace(const View& view, std::string_view name) {
+  return read(view, Table::kNamespaces, name, decode_namespace);
 }
 
 void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record) {
@@ -413,11 +418,15 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
   return {};
 }
 
-Status erase_instance(Transaction& tx, const Instance& instance) {
+void erase_ended(Transaction& tx, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.space, instance.id);
   for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
+}
+
+Status erase_instance(Transaction& tx, const Instance& instance) {
+  erase_ended(tx, instance);
   if (!instance.idempotency_key.empty()) {
     tx.erase(Table::kIdempotency,
              workflow_prefix(instance.revision.workflow).append(instance.idempotency_key));
@@ -721,6 +730,42 @@ Status each_dedupe(const View& view,
                 see(time, sequence, TRY(decode_dedupe(value)));
                 return true;
               });
+}
+
+void write_task(Transaction& tx, const StartTask& task) {
+  rows::put(tx, Table::kTasks, rows::key_of(task.task), encode(task), task.sealed);
+}
+
+Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task) {
+  return read(view, Table::kTasks, rows::key_of(task), decode_task);
+}
+
+void erase_task(Transaction& tx, const InstanceId& task) {
+  tx.erase(Table::kTasks, rows::key_of(task));
+}
+
+Status each_task(const View& view, const std::function<void(StartTask task)>& see) {
+  return walk(view, Table::kTasks, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(TRY(rows::decode(view, Table::kTasks, key, value, decode_task)));
+                return true;
+              });
+}
+
+Result<LazyJson> read_input(const View& view, const Instance& instance) {
+  const std::string prefix = instance_prefix(instance.space, instance.id);
+  auto text = TRY(read_text(view, Table::kLive, part_key(prefix, Part::kInput)));
+  if (text) return LazyJson::of_text(std::move(*text));
+  return fail("store.corrupt", fmt::format("instance {} has no input", to_string(instance.id)));
+}
+
+Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id) {
+  const auto head = TRY(read_head(view, Table::kLive, instance_prefix(space, id)));
+  if (!head) return std::optional<TimePoint>();
+  const auto row = TRY(read(view, Table::kHistory, key_of(head->last_history), decode_history));
+  if (!row || row->records.empty()) return std::optional<TimePoint>(head->started_at);
+  return std::optional<TimePoint>(row->records.back().time);
 }
 
 Result<std::optional<IdempotencyRecord>> read_idempotency(const View& view, WorkflowNumber workflow,

@@ -50,6 +50,7 @@ Status check_format(Transaction& tx);
 Status each_namespace(
     const View& view,
     const std::function<void(std::string_view name, const NamespaceRecord&)>& see);
+Result<std::optional<NamespaceRecord>> read_namespace(const View& view, std::string_view name);
 void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record);
 void erase_namespace(Transaction& tx, std::string_view name);
 
@@ -94,6 +95,10 @@ struct Changed {
 };
 /// Writes a living instance, or moves one that has ended to the ended ones.
 void write_instance(Transaction& tx, const Instance& instance, Changed changed);
+
+/// Takes the rows of one that has ended away, its history left: it is to be written as a living
+/// one.
+void erase_ended(Transaction& tx, const Instance& instance);
 
 /// Removes one that has ended, with its history and its idempotency key.
 Status erase_instance(Transaction& tx, const Instance& instance);
@@ -222,6 +227,21 @@ void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record);
 void erase_inbox(Transaction& tx, uint64_t number);
 Status each_inbox(const View& view,
                   const std::function<void(uint64_t number, InboxRecord record)>& see);
+
+// Tasks: the work that is done outside and has not ended.
+
+void write_task(Transaction& tx, const StartTask& task);
+Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task);
+void erase_task(Transaction& tx, const InstanceId& task);
+Status each_task(const View& view, const std::function<void(StartTask task)>& see);
+
+// The input of a living instance, which read_living leaves out.
+
+Result<LazyJson> read_input(const View& view, const Instance& instance);
+
+/// When a living instance last did anything, by its history; nullopt: there is none of that id.
+Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id);
 
 // Starts under an idempotency key.
 

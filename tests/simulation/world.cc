@@ -125,6 +125,7 @@ void World::recover() {
                                   .broker = broker,
                                   .brokers_clock = brokers_clock,
                                   .publisher = *outlet_,
+                                  .functions = functions,
                                   .evaluate = evaluate,
                                   .make_id = make_id,
                                   .store = options_.store,

@@ -88,6 +88,7 @@ class World {
   BrokersClock brokers_clock{clock};
   MemoryBroker broker{brokers_clock};
   TestEvaluator evaluator;
+  ActedFunctions functions{clock};
 
   Processor& processor() { return stage_->processor(); }
 

@@ -25,6 +25,14 @@ class TestLookup final : public Lookup {
     return found == secrets_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  LazyJson input(const Instance& instance) const override { return instance.input; }
+
+  std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId& child) const override {
+    const auto found = moved_.find(child);
+    return found == moved_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void set_moved(const InstanceId& child, TimePoint at) { moved_[child] = at; }
+
   void set_secret(std::string name, std::string value) {
     secrets_.insert_or_assign(std::move(name), std::move(value));
   }
@@ -37,6 +45,7 @@ class TestLookup final : public Lookup {
  private:
   std::vector<std::pair<VariableName, Variable>> variables_;
   std::map<std::string, std::string, std::less<>> secrets_;
+  std::map<InstanceId, TimePoint> moved_;
 };
 
 }  // namespace millrace

@@ -67,14 +67,14 @@ TEST(HeadRecord, OfMoreCallsThanAnInstanceMakesIsRefused) {
 TEST(CallRecord, IsReadAsItWasWritten) {
   const Call call{.status = Call::Status::kBetween,
                   .attempt = 2,
-                  .child = id(3),
+                  .id = id(3),
                   .retry_at = kNow,
                   .input = Json{{"n", 1}},
                   .result = Json("x")};
   const Call read = decode_call(encode_call(call)).value();
   EXPECT_EQ(read.status, call.status);
   EXPECT_EQ(read.attempt, 2u);
-  EXPECT_EQ(read.child, id(3));
+  EXPECT_EQ(read.id, id(3));
   EXPECT_EQ(read.retry_at, kNow);
   EXPECT_EQ(read.input.text(), R"({"n":1})");
   EXPECT_EQ(read.result.text(), R"("x")");

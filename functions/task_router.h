@@ -1,0 +1,36 @@
+// TaskRouter: gives each task to whoever does tasks of its kind. It is made before the processor
+// and those, who tell the processor, behind it; nothing is run before all of them are named.
+#pragma once
+
+#include <array>
+#include <string>
+#include <variant>
+
+#include "orchestrator/runtime/seams.h"
+
+namespace millrace {
+
+class TaskRouter final : public TaskRunner {
+ public:
+  /// Hears of tasks that nobody can do: they fail with millrace.function.unavailable and `why`.
+  void answer_for_others(TaskSink& sink, std::string why) {
+    sink_ = &sink;
+    why_ = std::move(why);
+  }
+
+  /// Has tasks with that target done by this one. Both outlive the router.
+  template <class Target>
+  void route(TaskRunner& runner) {
+    runners_[TaskTarget(Target()).index()] = &runner;
+  }
+
+  void run(Task task) override;
+  void stop(const InstanceId& task) override;
+
+ private:
+  std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
+  TaskSink* sink_ = nullptr;
+  std::string why_;
+};
+
+}  // namespace millrace

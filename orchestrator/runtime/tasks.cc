@@ -1,0 +1,146 @@
+#include "orchestrator/runtime/tasks.h"
+
+#include <algorithm>
+
+#include <spdlog/spdlog.h>
+
+#include "orchestrator/store/tables.h"
+#include "orchestrator/store/variables.h"
+
+namespace millrace {
+namespace {
+
+/// How many of those that a load has found are handed out between two batches.
+constexpr size_t kHandedOutAtOnce = 256;
+
+TaskInHand in_hand(const StartTask& task) {
+  return {.space = task.space,
+          .caller = task.caller,
+          .by = task.by,
+          .workflow = task.workflow,
+          .heartbeat = task.heartbeat,
+          .sealed = task.sealed};
+}
+
+/// Whether somebody had begun with it.
+Result<bool> has_begun(const View& view, const StartTask& task) {
+  if (!task.caller) return false;
+  const auto instance = TRY(read_living(view, task.space, task.caller->instance));
+  return instance && waits_for(*instance, *task.caller) &&
+         instance->calls[task.caller->index].begun;
+}
+
+}  // namespace
+
+Status Tasks::load(const View& view) {
+  tasks_.clear();
+  silences_.clear();
+  due_.clear();
+  std::vector<InstanceId> with_heartbeat;
+  Status status;
+  TRY(each_task(view, [&](const StartTask& task) {
+    TaskInHand& known = tasks_[task.task] = in_hand(task);
+    if (!handed_out_.contains(task.task)) due_.push_back(task.task);
+    if (!task.heartbeat) return;
+    const Result<bool> begun = has_begun(view, task);
+    if (!begun && status) status = tl::unexpected(begun.error());
+    // Whoever works on it gets a new chance: what he told meanwhile nobody heard.
+    if (begun && *begun) listen(task.task, known);
+  }));
+  std::reverse(due_.begin(), due_.end());
+  return status;
+}
+
+void Tasks::begin(Transaction& tx, const StartTask& task) {
+  write_task(tx, task);
+  tasks_[task.task] = in_hand(task);
+}
+
+void Tasks::end(Transaction& tx, const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  if (found == tasks_.end()) return;
+  if (found->second.silent_at) silences_.erase({*found->second.silent_at, task});
+  tasks_.erase(found);
+  erase_task(tx, task);
+}
+
+const TaskInHand* Tasks::find(const InstanceId& task) const {
+  const auto found = tasks_.find(task);
+  return found == tasks_.end() ? nullptr : &found->second;
+}
+
+void Tasks::heard(const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  if (found != tasks_.end() && found->second.heartbeat) listen(task, found->second);
+}
+
+/// Counts its silence from now.
+void Tasks::listen(const InstanceId& id, TaskInHand& task) {
+  if (task.silent_at) silences_.erase({*task.silent_at, id});
+  task.silent_at = clock_.elapsed() + *task.heartbeat;
+  silences_.emplace(*task.silent_at, id);
+}
+
+std::vector<InstanceId> Tasks::silent() {
+  std::vector<InstanceId> found;
+  const Duration now = clock_.elapsed();
+  while (!silences_.empty() && silences_.begin()->first <= now) {
+    found.push_back(silences_.begin()->second);
+    tasks_.at(found.back()).silent_at.reset();
+    silences_.erase(silences_.begin());
+  }
+  return found;
+}
+
+std::optional<Duration> Tasks::next_silence() const {
+  if (silences_.empty()) return std::nullopt;
+  return silences_.begin()->first;
+}
+
+TaskTarget Tasks::target_of(const StartTask& task) const {
+  if (const auto* container = std::get_if<Container>(&task.runs)) return *container;
+  const auto& service = std::get<NamedService>(task.runs);
+  const NamespaceNumber space =
+      service.global ? catalog_.find_namespace(kDefaultNamespace).value_or(task.space) : task.space;
+  const auto& services = catalog_.settings(space).services;
+  const auto found = services.find(service.name);
+  if (found != services.end()) return found->second;
+  return default_queue(catalog_.name_of(space), service.name);
+}
+
+void Tasks::hand_out(const View& view, const StartTask& task) {
+  if (!tasks_.contains(task.task)) return;  // it has ended in the same batch
+  Task out{.id = task.task,
+           .space = catalog_.name_of(task.space),
+           .instance = task.by,
+           .state = task.state,
+           .function = task.function,
+           .attempt = task.attempt,
+           .target = target_of(task),
+           .input = task.input.text(),
+           .deadline = task.deadline};
+  for (const FunctionFile& file : task.files) {
+    const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
+    const auto found = read_variable(view, {owner, file.key});
+    if (!found) spdlog::error("reading variable {}: {}", file.key, found.error().message);
+    out.files.push_back(
+        {.name = file.as, .type = file.type, .bytes = found && *found ? (*found)->bytes : ""});
+  }
+  handed_out_.insert(task.task);
+  runner_.run(std::move(out));
+}
+
+Status Tasks::hand_out_due(const View& view) {
+  for (size_t left = kHandedOutAtOnce; left > 0 && !due_.empty(); --left) {
+    const InstanceId id = due_.back();
+    due_.pop_back();
+    if (const auto task = TRY(read_task(view, id))) hand_out(view, *task);
+  }
+  return {};
+}
+
+void Tasks::stop(const InstanceId& task) {
+  if (handed_out_.erase(task) > 0) runner_.stop(task);
+}
+
+}  // namespace millrace

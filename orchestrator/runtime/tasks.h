@@ -1,0 +1,81 @@
+// Tasks: the work outside that has not ended: whose it is, and when it was last heard of. A cache
+// of the table `tasks`, kept in step by the batches; once one is on disk, what it has started is
+// handed to the runner, and again, under the same id, after a restart. Engine thread only.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "base/result.h"
+#include "model/effect.h"
+#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/seams.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// What is known of a task without reading its row.
+struct TaskInHand {
+  NamespaceNumber space{};
+  std::optional<Caller> caller;  ///< none: nobody waits for it
+  InstanceId by;
+  WorkflowNumber workflow{};
+  std::optional<Duration> heartbeat;
+  std::optional<Duration> silent_at;  ///< as Clock::elapsed(): unless it is heard of before
+  bool sealed = false;
+};
+
+class Tasks {
+ public:
+  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock)
+      : runner_(runner), catalog_(catalog), clock_(clock) {}
+
+  /// Reads which there are. Those that this process has not handed out yet are due.
+  Status load(const View& view);
+
+  // While a batch is in hand.
+
+  void begin(Transaction& tx, const StartTask& task);
+  void end(Transaction& tx, const InstanceId& task);
+  /// null: there is none of that id, or it has ended.
+  const TaskInHand* find(const InstanceId& task) const;
+
+  /// There was a sign of life.
+  void heard(const InstanceId& task);
+  /// Those that have been silent for too long; each is told once.
+  std::vector<InstanceId> silent();
+
+  // Once it is on disk.
+
+  void hand_out(const View& view, const StartTask& task);
+  void stop(const InstanceId& task);
+  /// It has ended by itself.
+  void forget(const InstanceId& task) { handed_out_.erase(task); }
+  /// Hands out some of those that are due since the load.
+  Status hand_out_due(const View& view);
+  bool has_due() const { return !due_.empty(); }
+
+  /// When the next one will have been silent for too long, as Clock::elapsed().
+  std::optional<Duration> next_silence() const;
+  size_t size() const { return tasks_.size(); }
+
+ private:
+  void listen(const InstanceId& id, TaskInHand& task);
+  TaskTarget target_of(const StartTask& task) const;
+
+  TaskRunner& runner_;
+  const Catalog& catalog_;
+  const Clock& clock_;
+  boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
+  std::set<std::pair<Duration, InstanceId>> silences_;
+  std::vector<InstanceId> due_;  ///< the next one last
+  boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,68 @@
+#include "scenarios/acted_functions.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+/// Signs of life of one that never ends: more than any scenario waits for.
+constexpr int kMostHeartbeats = 10'000;
+
+TaskEnded ended(const tl::expected<Json, WorkflowError>& result) {
+  if (!result) return {.result = tl::unexpected(result.error())};
+  return {.result = dump_json(*result)};
+}
+
+}  // namespace
+
+void ActedFunctions::run(Task task) {
+  const auto is_same = [&](const Task& known) { return known.id == task.id; };
+  if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // it was told before
+  const InstanceId id = task.id;
+  const std::string function = task.function;
+  tasks_.push_back(std::move(task));
+  const auto found = parts_.find(function);
+  if (found == parts_.end() || found->second.empty()) return;
+  const Performance& part =
+      found->second[std::min(attempts_[function]++, found->second.size() - 1)];
+  if (!part.begins) return;
+  const TimePoint begin = clock_.now() + *part.begins;
+  plan(begin, {id, TaskStarted{}});
+  if (part.heartbeat) {
+    const TimePoint end = part.takes ? begin + *part.takes : TimePoint::max();
+    TimePoint at = begin + *part.heartbeat;
+    for (int i = 0; i < kMostHeartbeats && at < end; ++i, at += *part.heartbeat) {
+      plan(at, {id, TaskAlive{}});
+    }
+  }
+  if (part.takes) plan(begin + *part.takes, {id, ended(part.result)});
+}
+
+void ActedFunctions::stop(const InstanceId& task) {
+  stopped_.push_back(task);
+  std::erase_if(planned_, [&](const auto& one) { return one.second.task == task; });
+}
+
+bool ActedFunctions::pump(TaskSink& sink) {
+  bool any = false;
+  while (!planned_.empty() && planned_.begin()->first <= clock_.now()) {
+    TaskReport report = std::move(planned_.begin()->second);
+    planned_.erase(planned_.begin());
+    sink.report(std::move(report), nullptr);
+    any = true;
+  }
+  return any;
+}
+
+std::optional<TimePoint> ActedFunctions::next_deadline() const {
+  if (planned_.empty()) return std::nullopt;
+  return planned_.begin()->first;
+}
+
+void ActedFunctions::tell(TaskReport report) { plan(clock_.now(), std::move(report)); }
+
+void ActedFunctions::answer(const InstanceId& task, Json result) {
+  tell({task, ended(std::move(result))});
+}
+
+}  // namespace millrace

@@ -1,0 +1,55 @@
+#include "states/retrying.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+
+namespace millrace {
+namespace {
+
+/// From 0 up to 1, the same for the same attempt, so that the same inputs make the same waits.
+double draw(const FailedAttempt& failed) {
+  const Fingerprint print =
+      fingerprint({to_string(failed.instance), failed.state, std::to_string(failed.branch),
+                   std::to_string(failed.attempt)});
+  constexpr int kBits = 32;
+  uint64_t drawn = 0;
+  for (int i = 0; i < kBits / 8; ++i) drawn = drawn << 8 | print[static_cast<size_t>(i)];
+  return std::ldexp(static_cast<double>(drawn), -kBits);
+}
+
+WorkflowError used_up(const RetryPolicy& policy, const FailedAttempt& failed) {
+  const WorkflowError& last = failed.error;
+  switch (policy.used_up) {
+    case RetryPolicy::UsedUp::kLast:
+      break;
+    case RetryPolicy::UsedUp::kStepFailed:
+      return {last.code, fmt::format("Step '{}' failed after {} attempts: {}", failed.state,
+                                     failed.attempt, last.message)};
+    case RetryPolicy::UsedUp::kExceeded:
+      // Document 003 counts retries, not attempts: where none was to be made, none is used up.
+      if (failed.attempt == 1 && policy.asked == RetryPolicy::Asked::kAfterCatch) break;
+      return {"direktiv.retries.exceeded",
+              fmt::format("all {} attempts failed, the last with {}: {}", failed.attempt, last.code,
+                          last.message)};
+  }
+  return last;
+}
+
+}  // namespace
+
+AfterFailure after_failure(const RetryPolicy& policy, const FailedAttempt& failed) {
+  const bool comes_second = policy.asked == RetryPolicy::Asked::kAfterCatch;
+  if ((comes_second && failed.is_caught) || !policy.covers(failed.error.code)) {
+    return failed.error;
+  }
+  if (policy.allows_after(failed.attempt)) {
+    const TimePoint at = policy.next_at(failed.attempt, failed.now, draw(failed));
+    if (policy.allows_at(failed.first_at, at)) return at;
+  }
+  return used_up(policy, failed);
+}
+
+}  // namespace millrace

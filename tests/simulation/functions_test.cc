@@ -1,0 +1,234 @@
+// Functions outside: tasks that are handed out, told of, timed out, stopped and handed out again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Calls `charge` once, with these further keys of the action.
+std::string order(std::string_view action = "", std::string_view state = "") {
+  return fmt::format(R"(
+id: order
+functions:
+- {{id: charge, type: knative-namespace, service: charge}}
+states:
+- id: pay
+  type: action
+  action: {{function: charge{}}}
+{}  transition: ship
+- {{id: ship, type: noop}}
+)",
+                     action, state);
+}
+
+constexpr std::string_view kRetryTwice = ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}";
+
+std::string start(World& world, Json input = Json::object()) {
+  std::string id = world.start("order", std::move(input))["id"];
+  world.settle();
+  return id;
+}
+
+size_t rows_of(World& world, std::string_view table) {
+  const auto rows = world.rows();
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
+    return row.first.starts_with(fmt::format("{}/", table));
+  }));
+}
+
+void fail(World& world, const InstanceId& task, std::string code) {
+  world.functions.tell(
+      {task, TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
+  world.settle();
+}
+
+TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world, {{"amount", 7}});
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  const Task& task = world.functions.tasks()[0];
+  EXPECT_EQ(task.space, "default");
+  EXPECT_EQ(to_string(task.instance), id);
+  EXPECT_EQ(task.state, "pay");
+  EXPECT_EQ(task.function, "charge");
+  EXPECT_EQ(task.attempt, 1u);
+  EXPECT_EQ(task.input, R"({"amount":7})");
+  EXPECT_EQ(task.target, TaskTarget(WorkQueue{"millrace.tasks.default.charge"}));
+  EXPECT_EQ(world.instance(id)["calls"][0]["task"], to_string(task.id));
+}
+
+TEST(Functions, ItsAnswerIsReturned) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world);
+  world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"return": {"paid": true}})"));
+  EXPECT_THAT(world.history(id), ElementsAre("started", "called pay", "entered pay",
+                                             "returned pay", "entered ship", "ended ship"));
+  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+}
+
+TEST(Functions, AnAnswerThatIsNoJsonIsReturnedInBase64) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world);
+  world.functions.tell({world.functions.tasks()[0].id, TaskEnded{.result = "hello\n"}});
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"]["return"], "aGVsbG8K");
+}
+
+TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world);
+  const InstanceId task = world.functions.tasks()[0].id;
+  int stored = 0;
+  for (const int n : {1, 2}) {
+    world.processor().report({task, TaskEnded{.result = std::to_string(n)}}, [&] { ++stored; });
+  }
+  world.processor().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
+  EXPECT_EQ(stored, 0);
+  world.settle();
+  EXPECT_EQ(stored, 3);
+  EXPECT_EQ(world.instance(id)["output"]["return"], 1);
+}
+
+TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world);
+  const InstanceId task = world.functions.tasks()[0].id;
+  world.crash();
+  ActedFunctions others(world.clock);
+  std::swap(world.functions, others);
+  world.recover();
+  world.settle();
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.functions.tasks()[0].id, task);
+  EXPECT_EQ(world.functions.tasks()[0].input, "{}");
+  world.functions.answer(task, 1);
+  world.settle();
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+}
+
+TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = start(world);
+  fail(world, world.functions.tasks()[0].id, "card.declined");
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+  world.run_for(seconds(10));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  EXPECT_EQ(world.functions.tasks()[1].attempt, 2u);
+  EXPECT_NE(world.functions.tasks()[1].id, world.functions.tasks()[0].id);
+  // The first one comes late.
+  world.functions.answer(world.functions.tasks()[0].id, "late");
+  world.functions.answer(world.functions.tasks()[1].id, "in time");
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"]["return"], "in time");
+}
+
+TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
+  World world;
+  world.apply(order("", "  timeout: PT1M\n  catch: [{error: direktiv.stateTimeout, transition: ship}]\n"));
+  const std::string id = start(world);
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[0].id));
+  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+}
+
+TEST(Functions, OneThatNobodyWaitsForIsForgottenWhenItEnds) {
+  World world;
+  world.apply(order("", "  async: true\n"));
+  const std::string id = start(world);
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+  EXPECT_EQ(rows_of(world, "tasks"), 1u);
+  world.restart();
+  world.functions.answer(world.functions.tasks()[0].id, 1);
+  world.settle();
+  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+}
+
+TEST(Functions, WhatAFunctionLeavesBecomesVariablesTogetherWithItsAnswer) {
+  World world;
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}, transition: look}
+- id: look
+  type: getter
+  variables: [{key: receipt, scope: workflow}, {key: mine}]
+)");
+  const std::string id = start(world);
+  TaskEnded ended{.result = "{}"};
+  ended.variables.push_back({VariableScope::kWorkflow, "receipt", {"application/json", "17"}});
+  ended.variables.push_back({VariableScope::kInstance, "mine", {"application/json", "\"x\""}});
+  world.functions.tell({world.functions.tasks()[0].id, ended});
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"]["var"], Json::parse(R"({"receipt": 17, "mine": "x"})"));
+}
+
+TEST(Functions, AServiceOfTheSettingsIsWhereTheySayItIs) {
+  World world;
+  world.must(CreateNamespace{
+      .name = "default",
+      .settings = Json::parse(R"({"services": {"charge": {"url": "http://127.0.0.1:9/pay"}}})")});
+  world.apply(order());
+  start(world);
+  world.restart();
+  world.start("order");
+  world.settle();
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  for (const Task& task : world.functions.tasks()) {
+    EXPECT_EQ(task.target, TaskTarget(HttpService{"http://127.0.0.1:9/pay"}));
+  }
+}
+
+TEST(Functions, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
+  World world;
+  const Answered answer = world.command(CreateNamespace{
+      .name = "default", .settings = Json::parse(R"({"services": {"a": {"url": "ftp://x"}}})")});
+  world.settle();
+  ASSERT_FALSE((**answer).has_value());
+  EXPECT_EQ((**answer).error().code, "settings.invalid");
+  EXPECT_THAT((**answer).error().message, testing::StartsWith("services.a.url: "));
+}
+
+TEST(Functions, OfAForeachNoMoreThanSixteenAreUnderWayAtOnce) {
+  World world;
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: each, type: foreach, array: jq(.items), action: {function: charge}}
+)");
+  Json items = Json::array();
+  for (int i = 0; i < 40; ++i) items.push_back(Json{{"n", i}});
+  const std::string id = start(world, {{"items", items}});
+  EXPECT_THAT(world.functions.tasks(), SizeIs(16));
+  for (size_t i = 0; i < 40; ++i) {
+    world.functions.answer(world.functions.tasks()[i].id, i);
+    world.settle();
+  }
+  EXPECT_EQ(world.instance(id)["output"]["return"][39], 39);
+}
+
+}  // namespace
+}  // namespace millrace
