@@ -139,7 +139,10 @@ Result<RetryPolicy> parse_retry_text(std::string_view text) {
   constexpr std::string_view kForm = "write fixed(attempts, delay), such as fixed(3, 1s)";
   const std::string_view whole = trimmed(text);
   const size_t open = whole.find('(');
-  if (open == std::string_view::npos || !whole.ends_with(')')) return malformed(kForm);
+  if (open == std::string_view::npos) return malformed(kForm);
+  if (!whole.ends_with(')')) {
+    return malformed("its `)` is missing; within {…} it must stand in quotes, for its comma");
+  }
   if (const std::string_view name = trimmed(whole.substr(0, open)); name != "fixed") {
     return malformed(
         fmt::format("there is no \"{}\", only fixed(attempts, delay); waits that grow are written "

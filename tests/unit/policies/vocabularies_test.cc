@@ -167,8 +167,8 @@ TEST(ZartsText, IsRefusedWithWhatIsWrong) {
            {"often", "retry.malformed",
             "\"often\" is no retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
            {"fixed(3, 1s", "retry.malformed",
-            "\"fixed(3, 1s\" is no retry policy: write fixed(attempts, delay), such as fixed(3, "
-            "1s)"},
+            "\"fixed(3, 1s\" is no retry policy: its `)` is missing; within {…} it must stand in "
+            "quotes, for its comma"},
            {"fixed(3)", "retry.malformed",
             "\"fixed(3)\" is no retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
            {"exponential(3, 1s)", "retry.malformed",
