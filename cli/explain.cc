@@ -61,6 +61,9 @@ std::string_view one_of(Kind kind) {
       return "a media type such as text/plain";
     case Kind::kObject:
       return "a mapping";
+    case Kind::kRetryText:
+      return "a text such as \"fixed(3, 1s)\": three attempts, with a second before each further "
+             "one";
     case Kind::kSchema:
       return "a JSON Schema";
     case Kind::kSchemaOrId:
@@ -70,6 +73,7 @@ std::string_view one_of(Kind kind) {
 }
 
 std::string bounds_of(const KeyRule& key) {
+  if (key.above_min) return fmt::format(" above {}", *key.min);
   if (key.min && key.max) return fmt::format(" from {} to {}", *key.min, *key.max);
   if (key.min) return fmt::format(" of at least {}", *key.min);
   if (key.max) return fmt::format(" of at most {}", *key.max);
@@ -81,6 +85,7 @@ std::string value_of(const KeyRule& key) {
   std::string value(one_of(key.kind));
   value += bounds_of(key);
   if (key.object != nullptr) value = std::string(key.object->name);
+  if (key.instead) value += fmt::format(", or {}", one_of(*key.instead));
   if (key.list) value = "a list of: " + value;
   return value;
 }
@@ -226,7 +231,9 @@ void explain(const Use& use, std::ostream& out) {
 
 void explain(const Mapping& mapping, std::ostream& out) {
   out << mapping.name;
-  if (!mapping.types[0].empty()) out << " (type: " << mapping.types[0] << ")";
+  if (!mapping.types[0].empty()) {
+    out << fmt::format(" ({}: {})", mapping.chooser(), mapping.types[0]);
+  }
   out << "\n  " << mapping.meaning << "\n";
   if (!mapping.kinds.empty()) {
     for (const Mapping* kind : mapping.kinds) {
@@ -238,7 +245,7 @@ void explain(const Mapping& mapping, std::ostream& out) {
                          key->required ? " Required." : "");
     }
   }
-  out << "  document 003: " << mapping.section << "\n";
+  out << fmt::format("  document {}: {}\n", mapping.document, mapping.section);
 }
 
 std::vector<std::string_view> all_names() {

@@ -11,6 +11,7 @@ using Kind = KeyRule::Kind;
 
 constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
 constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
+constexpr const char* kRetryText = "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,[^()]+\\)\\s*$";
 
 Json reference(const Mapping& mapping) {
   return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
@@ -25,7 +26,7 @@ Json text(size_t min_length = 0) {
 
 Json number(const char* type, const KeyRule& key) {
   Json schema = {{"type", type}};
-  if (key.min) schema["minimum"] = *key.min;
+  if (key.min) schema[key.above_min ? "exclusiveMinimum" : "minimum"] = *key.min;
   if (key.max) schema["maximum"] = *key.max;
   return schema;
 }
@@ -43,8 +44,8 @@ Json type_words(const Mapping& mapping) {
   return {{"enum", words}};
 }
 
-Json value_schema(const KeyRule& key, const Mapping& mapping) {
-  switch (key.kind) {
+Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
+  switch (kind) {
     case Kind::kText:
     case Kind::kMessage:
     case Kind::kState:
@@ -87,6 +88,8 @@ Json value_schema(const KeyRule& key, const Mapping& mapping) {
       return {{"type", "object"}, {"propertyNames", {{"pattern", kAttributeName}}}};
     case Kind::kObject:
       return reference(*key.object);
+    case Kind::kRetryText:
+      return {{"type", "string"}, {"pattern", kRetryText}};
     case Kind::kSchema:
       return {{"type", {"object", "boolean"}}};
     case Kind::kSchemaOrId:
@@ -96,7 +99,10 @@ Json value_schema(const KeyRule& key, const Mapping& mapping) {
 }
 
 Json key_schema(const KeyRule& key, const Mapping& mapping) {
-  Json schema = value_schema(key, mapping);
+  Json schema = value_schema(key, key.kind, mapping);
+  if (key.instead) {
+    schema = {{"anyOf", {std::move(schema), value_schema(key, *key.instead, mapping)}}};
+  }
   if (key.list) {
     schema = {{"type", "array"}, {"items", std::move(schema)}};
     if (key.required) schema["minItems"] = 1;
@@ -140,7 +146,11 @@ bool has_inlined(const Mapping& mapping) {
 
 Json definition(const Mapping& mapping) {
   Json schema;
-  if (!mapping.kinds.empty()) {
+  if (mapping.kinds.empty()) {
+    schema = has_inlined(mapping)
+                 ? Json{{"anyOf", {mapping_schema(mapping, false), mapping_schema(mapping, true)}}}
+                 : mapping_schema(mapping, false);
+  } else if (mapping.chooser() == "type") {
     schema = {{"type", "object"},
               {"required", {"type"}},
               {"properties", {{"type", type_words(mapping)}}}};
@@ -149,10 +159,8 @@ Json definition(const Mapping& mapping) {
           {{"if", {{"properties", {{"type", type_words(*kind)}}}, {"required", {"type"}}}},
            {"then", reference(*kind)}});
     }
-  } else if (has_inlined(mapping)) {
-    schema["anyOf"] = {mapping_schema(mapping, false), mapping_schema(mapping, true)};
   } else {
-    schema = mapping_schema(mapping, false);
+    for (const Mapping* kind : mapping.kinds) schema["anyOf"].push_back(reference(*kind));
   }
   schema["description"] = mapping.meaning;
   return schema;

@@ -54,13 +54,15 @@ std::string_view describe(const Node& node) {
   return "";
 }
 
-Fields::Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar)
+Fields::Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar,
+               const Mapping* kind)
     : mapping_(node.kind == Kind::kMapping ? &node : nullptr),
       at_(node.at),
       path_(std::move(path)),
       findings_(findings),
       grammar_(grammar),
-      keys_(keys_of(node, grammar)) {
+      kind_(kind == nullptr ? kind_of(node, grammar) : *kind),
+      keys_(keys_of(node, kind_)) {
   if (mapping_ == nullptr && node.kind != Kind::kBroken) {
     findings_.error("definition.type", path_, at_,
                     fmt::format("this is {}; {}", describe(node), kWantMapping));
@@ -91,10 +93,23 @@ void Fields::finish() {
              fmt::format("this version does not carry out `{}` here", member.key));
       continue;
     }
-    findings_.error("definition.unknown_key", path_of(path_, member.key), member.at,
-                    fmt::format("{} is not a known key here{}", in_quotes(member.key),
-                                findings_.full() ? "" : did_you_mean(member.key, candidates())));
+    report_unknown(member);
   }
+}
+
+void Fields::report_unknown(const Member& member) {
+  // Of kinds that go by `type` it is said what they have when somebody asks for it.
+  const bool by_keys = !grammar_.kinds.empty() && grammar_.chooser() != "type";
+  for (const Mapping* other : grammar_.kinds) {
+    if (!by_keys || other->find(member.key) == nullptr) continue;
+    findings_.error("definition.vocabulary", path_of(path_, member.key), member.at,
+                    fmt::format("{} is a key of {}, not of {}", in_quotes(member.key),
+                                other->types[0], kind_.types[0]));
+    return;
+  }
+  findings_.error("definition.unknown_key", path_of(path_, member.key), member.at,
+                  fmt::format("{} is not a known key here{}", in_quotes(member.key),
+                              findings_.full() ? "" : did_you_mean(member.key, candidates())));
 }
 
 void Fields::report_both_keys() {
@@ -146,9 +161,11 @@ const KeyRule& Fields::rule(std::string_view key, std::initializer_list<Rule> ki
                             bool list) const {
   const KeyRule* const found = find_rule(key);
   CHECK(found != nullptr, "no key {} in the grammar of {}", key, grammar_.name);
+  const auto may_be = [&](std::optional<Rule> kind) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
   const bool fits =
-      kinds.size() == 0 ||
-      (found->list == list && std::find(kinds.begin(), kinds.end(), found->kind) != kinds.end());
+      kinds.size() == 0 || (found->list == list && (may_be(found->kind) || may_be(found->instead)));
   CHECK(fits, "{} of {} is read as something else than the grammar says", key, grammar_.name);
   return *found;
 }
@@ -243,7 +260,8 @@ std::optional<double> Fields::number(std::string_view key) {
     return std::nullopt;
   }
   const double number = value->scalar.get<double>();
-  if ((bounds.min && number < static_cast<double>(*bounds.min)) ||
+  const double min = bounds.min ? static_cast<double>(*bounds.min) : number;
+  if (number < min || (bounds.above_min && number == min) ||
       (bounds.max && number > static_cast<double>(*bounds.max))) {
     report_bounds(key, *value);
     return std::nullopt;
@@ -255,7 +273,9 @@ void Fields::report_bounds(std::string_view key, const Node& value) {
   const KeyRule& bounds = rule(key);
   const int64_t max = bounds.max.value_or(INT64_MAX);
   std::string wanted = fmt::format("at most {}", max);
-  if (bounds.min) {
+  if (bounds.above_min) {
+    wanted = fmt::format("above {}", *bounds.min);
+  } else if (bounds.min) {
     wanted = bounds.max ? fmt::format("between {} and {}", *bounds.min, max)
                         : fmt::format("at least {}", *bounds.min);
   }
@@ -319,6 +339,8 @@ std::optional<size_t> Fields::choice(std::string_view key,
 }
 
 const Node* Fields::node(std::string_view key) { return ask(key); }
+
+const Member* Fields::member(std::string_view key) { return has(key) ? find(key) : nullptr; }
 
 std::vector<std::string> Fields::strings(std::string_view key) {
   rule(key, {Rule::kText, Rule::kPattern}, true);

@@ -25,15 +25,18 @@ std::string_view describe(const Node& node);
 
 class Fields {
  public:
-  /// Of a mapping of several kinds `grammar` is what they are kinds of: the node's `type` chooses.
+  /// Of a mapping of several kinds `grammar` is what they are kinds of: kind_of (model/walk.h)
+  /// chooses, unless `kind` is given.
   /// Reports `definition.missing`, at the mapping, for each key that is required and not there.
   /// A node that is no mapping is reported once; then nothing is there and nothing is missed.
-  Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar);
+  Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar,
+         const Mapping* kind = nullptr);
   ~Fields() { finish(); }
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  /// Reports what nobody has asked for: `definition.unsupported` where the table has it, else
+  /// Reports what nobody has asked for: `definition.unsupported` where the table has it,
+  /// `definition.vocabulary` where only other kinds of the mapping do, else
   /// `definition.unknown_key`, with the likely name; and two spellings of one key at once,
   /// `definition.both_keys`. Called by the destructor; a second call does nothing.
   void finish();
@@ -71,6 +74,8 @@ class Fields {
                           std::initializer_list<std::pair<std::string_view, T>> choices);
   /// Any value as it stands, null included; null if the key is absent or its value broken.
   const Node* node(std::string_view key);
+  /// The same with the key as it is written; null if it is absent.
+  const Member* member(std::string_view key);
   /// A list of strings; what is no string in it is reported and left out.
   std::vector<std::string> strings(std::string_view key);
 
@@ -119,6 +124,7 @@ class Fields {
   const Member* find(std::string_view key) const;
   void report_missing();
   void report_both_keys();
+  void report_unknown(const Member& member);
   std::vector<std::string_view> candidates() const;
 
   /// The value of the key if it is there and not broken; the key is known from now on.
@@ -134,6 +140,7 @@ class Fields {
   std::string path_;
   Findings& findings_;
   const Mapping& grammar_;
+  const Mapping& kind_;
   std::vector<Keys> keys_;  ///< of the mapping's own table
   std::vector<const KeyRule*> asked_for_;
   bool finished_ = false;

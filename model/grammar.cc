@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "policies/vocabularies.h"
+
 namespace millrace {
 namespace {
 
@@ -33,43 +35,169 @@ constexpr Mapping kErrorDefinition = {
     .groups = {kCatchKeys},
 };
 
-constexpr KeyRule kRetryKeys[] = {
-    {.name = "max_attempts",
-     .kind = Kind::kInteger,
-     .meaning = "How often it is tried again after the first attempt.",
-     .required = true,
-     .min = 0,
-     .max = 1'000'000},
-    {.name = "delay",
-     .kind = Kind::kDuration,
-     .meaning = "The wait before the second attempt.",
-     .otherwise = "PT0S",
-     .zero = true},
-    {.name = "multiplier",
-     .kind = Kind::kNumber,
-     .meaning = "By how much each wait is longer than the one before; more than zero.",
-     .otherwise = "1",
-     .min = 0},
-    {.name = "codes",
-     .kind = Kind::kPattern,
-     .meaning = "Which error codes are tried again; \"*\" alone is any.",
-     .list = true,
-     .required = true},
+// A retry policy is one of several kinds, the vocabularies; its keys say which.
+
+constexpr Kind kind_of(RetryKey::Unit unit) {
+  switch (unit) {
+    case RetryKey::Unit::kCount:
+    case RetryKey::Unit::kMilliseconds:
+      return Kind::kInteger;
+    case RetryKey::Unit::kFactor:
+      return Kind::kNumber;
+    case RetryKey::Unit::kSpan:
+    case RetryKey::Unit::kSpanOrNumber:
+      return Kind::kDuration;
+    case RetryKey::Unit::kPatterns:
+      return Kind::kPattern;
+    case RetryKey::Unit::kCodes:
+      return Kind::kText;
+  }
+  return Kind::kText;
+}
+
+/// The rows of a vocabulary as rows of the grammar.
+template <size_t N>
+constexpr std::array<KeyRule, N> rules_of(const std::array<RetryKey, N>& keys, bool own = true) {
+  std::array<KeyRule, N> rules{};
+  for (size_t i = 0; i < N; ++i) {
+    const RetryKey& key = keys[i];
+    rules[i] = {
+        .name = key.name,
+        .kind = kind_of(key.unit),
+        .meaning = key.meaning,
+        .list = key.unit == RetryKey::Unit::kPatterns || key.unit == RetryKey::Unit::kCodes,
+        .required = key.required,
+        .otherwise = key.otherwise,
+        .spellings = {key.spelling},
+        .min = key.min,
+        .max = key.max,
+        .above_min = key.above_min,
+        .zero = key.part == RetryKey::Part::kDelay,
+        .milliseconds = key.unit == RetryKey::Unit::kSpanOrNumber,
+        .own = own,
+    };
+  }
+  return rules;
+}
+
+constexpr KeyRule kVocabularyKeys[] = {
+    {.name = "vocabulary",
+     .kind = Kind::kType,
+     .meaning = "Whose policy it is, where its keys leave that open.",
+     .own = true},
 };
-constexpr Mapping kRetryDefinition = {
+constexpr auto kDirektivRetryKeys = rules_of(kDirektivRetry, false);
+constexpr Mapping kDirektivRetryPolicy = {
     .name = "RetryDefinition",
     .section = "RetryDefinition",
+    .meaning = "Direktiv's: an error that nothing catches is tried again, if its code is listed.",
+    .groups = {kDirektivRetryKeys, kVocabularyKeys},
+    .types = {"direktiv"},
+};
+constexpr auto kSteepRetryKeys = rules_of(kSteepRetry);
+constexpr Mapping kSteepRetryPolicy = {
+    .name = "SteepRetryPolicy",
+    .section = "Retry policies",
+    .meaning = "Steep's: every error is tried again, before `catch` is asked.",
+    .groups = {kSteepRetryKeys, kVocabularyKeys},
+    .types = {"steep"},
+    .document = "000",
+};
+constexpr auto kTemporalRetryKeys = rules_of(kTemporalRetry);
+constexpr Mapping kTemporalRetryPolicy = {
+    .name = "TemporalRetryPolicy",
+    .section = "Retry Policy",
+    .meaning = "Temporal's: errors are tried again but for some, before `catch` is asked.",
+    .groups = {kTemporalRetryKeys, kVocabularyKeys},
+    .types = {"temporal"},
+    .document = "001",
+};
+constexpr auto kStevoraRetryKeys = rules_of(kStevoraRetry);
+constexpr Mapping kStevoraRetryPolicy = {
+    .name = "StevoraRetryPolicy",
+    .section = "The RetryPolicy Interface",
+    .meaning = "Stevora's: every error is tried again, before `catch` is asked.",
+    .groups = {kStevoraRetryKeys, kVocabularyKeys},
+    .types = {"stevora"},
+    .document = "002",
+};
+constexpr const Mapping* kRetryPolicies[] = {
+    &kDirektivRetryPolicy,
+    &kSteepRetryPolicy,
+    &kTemporalRetryPolicy,
+    &kStevoraRetryPolicy,
+};
+constexpr Mapping kRetryPolicy = {
+    .name = "RetryPolicy",
+    .section = "RetryDefinition",
     .meaning = "How often, and after which waits, what has failed is tried again.",
-    .groups = {kRetryKeys},
+    .groups = {kVocabularyKeys},
+    .kinds = kRetryPolicies,
 };
 
-constexpr KeyRule kRetries = {
-    .name = "retries",
-    .kind = Kind::kObject,
-    .meaning = "Tries again what has failed with an error that nothing catches.",
-    .spellings = {"retry"},
-    .object = &kRetryDefinition,
+/// The key, with what it means where it stands.
+constexpr KeyRule retries(std::string_view meaning, bool own = false) {
+  return {.name = "retries",
+          .kind = Kind::kObject,
+          .meaning = meaning,
+          .spellings = {"retry"},
+          .object = &kRetryPolicy,
+          .instead = Kind::kRetryText,
+          .own = own};
+}
+
+// Timeouts of actions.
+
+constexpr KeyRule kSteepTimeoutKeys[] = {
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long.",
+     .required = true,
+     .milliseconds = true,
+     .own = true},
+    {.name = "errorOnTimeout",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether its end is an error, which can be tried again or caught.",
+     .otherwise = "false",
+     .own = true},
 };
+constexpr Mapping kSteepTimeout = {
+    .name = "SteepTimeout",
+    .section = "Timeout policies",
+    .meaning = "A timeout, and whether its end is an error instead of that of the instance.",
+    .groups = {kSteepTimeoutKeys},
+    .document = "000",
+};
+
+template <size_t N>
+constexpr std::array<Word, N> words_of(const std::array<TimeoutScope, N>& scopes) {
+  std::array<Word, N> words{};
+  for (size_t i = 0; i < N; ++i) words[i] = {scopes[i].word, scopes[i].meaning};
+  return words;
+}
+constexpr auto kTimeoutScopeWords = words_of(kTimeoutScopes);
+
+constexpr auto kActionTimeoutKeys = [] {
+  std::array<KeyRule, kActionTimeouts.size() + 1> rules{};
+  for (size_t i = 0; i < kActionTimeouts.size(); ++i) {
+    const TimeoutKey& key = kActionTimeouts[i];
+    const bool is_steep = key.vocabulary == Vocabulary::kSteep;
+    rules[i] = {.name = key.name,
+                .kind = is_steep ? Kind::kObject : Kind::kDuration,
+                .meaning = key.meaning,
+                .milliseconds = is_steep,
+                .object = is_steep ? &kSteepTimeout : nullptr,
+                .own = true};
+    if (is_steep) rules[i].instead = Kind::kDuration;
+  }
+  rules.back() = {.name = "timeout_scope",
+                  .kind = Kind::kWord,
+                  .meaning = "What `timeout` bounds.",
+                  .otherwise = kTimeoutScopeWords[0].word,
+                  .words = kTimeoutScopeWords,
+                  .own = true};
+  return rules;
+}();
 
 // What every state has, and what most of them have.
 
@@ -90,7 +218,7 @@ constexpr KeyRule kStateKeys[] = {
      .meaning = "Where the instance goes on after an error in this state.",
      .list = true,
      .object = &kErrorDefinition},
-    kRetries,
+    retries("Tries the state again, or each of its actions that has no policy of its own."),
 };
 constexpr KeyRule kExitKeys[] = {
     {.name = "transform",
@@ -235,13 +363,13 @@ constexpr KeyRule kActionKeys[] = {
      .kind = Kind::kText,
      .meaning = "Names of secrets that `input` finds under .secrets, and nobody else.",
      .list = true},
-    kRetries,
+    retries("Tries the call again when it has failed."),
 };
 constexpr Mapping kActionDefinition = {
     .name = "ActionDefinition",
     .section = "ActionDefinition",
     .meaning = "A call of a function.",
-    .groups = {kActionKeys},
+    .groups = {kActionKeys, kActionTimeoutKeys},
 };
 
 constexpr KeyRule kOneActionKeys[] = {
@@ -600,6 +728,7 @@ constexpr KeyRule kFunctionKeys[] = {
      .kind = Kind::kType,
      .meaning = "How the function runs, and so which keys it has.",
      .required = true},
+    retries("Tries each call again whose action and state have no policy of their own.", true),
 };
 constexpr KeyRule kFilesKeys[] = {
     {.name = "files",
@@ -610,7 +739,7 @@ constexpr KeyRule kFilesKeys[] = {
 };
 constexpr KeyRule kServiceKeys[] = {
     {.name = "service",
-     .kind = Kind::kText,
+     .kind = Kind::kIdentifier,
      .meaning = "The service that does the work, by its name in the settings.",
      .required = true},
 };
@@ -633,28 +762,29 @@ constexpr KeyRule kImageKeys[] = {
      .kind = Kind::kInteger,
      .meaning = "How many containers are kept running at least.",
      .otherwise = "0",
-     .min = 0},
+     .min = 0,
+     .max = 1000},
 };
 
 constexpr Mapping kGlobalFunction = {
     .name = "GlobalFunctionDefinition",
     .section = "GlobalFunctionDefinition",
     .meaning = "A service that all namespaces share.",
-    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys},
+    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-global"},
 };
 constexpr Mapping kNamespacedFunction = {
     .name = "NamespacedFunctionDefinition",
     .section = "NamespacedFunctionDefinition",
     .meaning = "A service of the workflow's namespace.",
-    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys},
+    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-namespace"},
 };
 constexpr Mapping kReusableFunction = {
     .name = "ReusableFunctionDefinition",
     .section = "ReusableFunctionDefinition",
     .meaning = "A container that is kept running from call to call.",
-    .groups = {kFunctionKeys, kImageKeys, kFilesKeys},
+    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"reusable"},
 };
 constexpr KeyRule kSubflowKeys[] = {
@@ -667,14 +797,14 @@ constexpr Mapping kSubflowFunction = {
     .name = "SubflowFunctionDefinition",
     .section = "SubflowFunctionDefinition",
     .meaning = "Another workflow.",
-    .groups = {kFunctionKeys, kSubflowKeys},
+    .groups = {kFunctionKeys, kSubflowKeys, kActionTimeoutKeys},
     .types = {"subflow"},
 };
 constexpr Mapping kIsolatedFunction = {
     .name = "IsolatedFunctionDefinition",
     .section = "IsolatedFunctionDefinition",
     .meaning = "A container of its own for each call.",
-    .groups = {kFunctionKeys, kImageKeys, kFilesKeys},
+    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"isolated"},
 };
 constexpr const Mapping* kFunctions[] = {
@@ -685,7 +815,7 @@ constexpr Mapping kFunction = {
     .name = "FunctionDefinition",
     .section = "FunctionDefinition",
     .meaning = "Work that actions can have done.",
-    .groups = {kFunctionKeys},
+    .groups = {kFunctionKeys, kActionTimeoutKeys},
     .kinds = kFunctions,
 };
 
@@ -808,6 +938,13 @@ constexpr Mapping kTimeoutDefinition = {
     .groups = {kTimeoutsKeys},
 };
 
+constexpr std::array kDefaults = {
+    Word{"stevora", "three attempts, with waits that grow from a second"},
+    Word{"temporal", "attempts for ten years, with waits that grow from a second to 100"},
+    Word{"steep", "one attempt"},
+    Word{"zart", "one attempt"},
+    Word{"direktiv", "one attempt"},
+};
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
@@ -844,6 +981,32 @@ constexpr KeyRule kWorkflowKeys[] = {
      .kind = Kind::kObject,
      .meaning = "What starts instances; without it a call does.",
      .object = &kStart},
+    retries("Follows a failed run by another one.", true),
+    {.name = "defaults",
+     .kind = Kind::kWord,
+     .meaning = "Whose default policy is that of actions that nothing gives one.",
+     .words = kDefaults,
+     .own = true},
+    {.name = "workflowExecutionTimeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long all runs may take together, from the start of the first.",
+     .own = true},
+    {.name = "workflowRunTimeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long each run may take; without it as long as all of them.",
+     .own = true},
+    {.name = "workflowTaskTimeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long evaluating one state may take; without it as long as the server says.",
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long all runs may take together before the instance fails.",
+     .own = true},
+    {.name = "on_failure",
+     .kind = Kind::kState,
+     .meaning = "The state that cleans up when `timeout` is over, before the instance fails.",
+     .own = true},
 };
 constexpr Mapping kWorkflow = {
     .name = "Workflow",
@@ -876,6 +1039,10 @@ bool KeyRule::is(std::string_view spelling) const {
                                                              spelling) != spellings.end());
 }
 
+std::string_view Mapping::chooser() const {
+  return find("vocabulary") != nullptr ? "vocabulary" : "type";
+}
+
 const KeyRule* Mapping::find(std::string_view spelling) const {
   for (const Keys group : groups) {
     for (const KeyRule& key : group) {
@@ -904,6 +1071,8 @@ const Mapping* Mapping::kind(std::string_view type) const {
 const Mapping& workflow_grammar() { return kWorkflow; }
 
 const Mapping& state_grammar() { return kState; }
+
+const Mapping& retry_grammar() { return kRetryPolicy; }
 
 std::vector<const Mapping*> all_mappings() {
   std::vector<const Mapping*> all;

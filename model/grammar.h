@@ -32,7 +32,7 @@ struct KeyRule {
     kNumber,      ///< within min and max
     kDuration,    ///< as Span::parse reads it (policies/duration.h)
     kWord,        ///< one of `words`
-    kType,        ///< the word that says which of the mapping's kinds it is
+    kType,        ///< the word that says which of the mapping's kinds it is: Mapping::chooser
     kQuery,       ///< jq: a bare string is itself a program
     kCommand,     ///< any value; jq(…) in its strings is evaluated, "." is the whole data
     kTemplate,    ///< text in which jq(…) may stand
@@ -48,6 +48,7 @@ struct KeyRule {
     kPattern,     ///< an ECMAScript regular expression, searched
     kMediaType,   ///< RFC 2046
     kObject,      ///< a mapping by the table `object`
+    kRetryText,   ///< a retry policy in a text (parse_retry_text, policies/vocabularies.h)
     kSchema,      ///< a JSON Schema
     kSchemaOrId,  ///< a JSON Schema, or the id of one in `schemas`
   };
@@ -61,10 +62,12 @@ struct KeyRule {
   std::array<std::string_view, 2> spellings = {};  ///< other names of it; empty ones are none
   std::optional<int64_t> min = {};
   std::optional<int64_t> max = {};
+  bool above_min = false;     ///< min itself is too little
   bool zero = false;          ///< a duration that may be zero
   bool milliseconds = false;  ///< a duration that may be a whole number of them (document 000)
   std::span<const Word> words = {};
   const Mapping* object = nullptr;
+  std::optional<Kind> instead = {};  ///< what may stand there instead of the mapping
   bool inlined = false;  ///< where it is absent, the keys of `object` may stand in its place
   bool own = false;      ///< millrace's own: document 003 does not have it
 
@@ -77,19 +80,24 @@ struct KeyRule {
 using Keys = std::span<const KeyRule>;
 
 /// A mapping of the language. One of several kinds (a state, a start, a function) is described by
-/// what all of them have, and `kinds` holds the whole of each: its word in `type` says which it is.
+/// what all of them have, and `kinds` holds the whole of each. Its word in `type` says which it is;
+/// where there is no `type`, its keys do, and `vocabulary` if they are those of several kinds.
 struct Mapping {
-  std::string_view name;     ///< as document 003 calls it: `ConsumeEventState`
-  std::string_view section;  ///< of document 003
+  std::string_view name;     ///< as its document calls it: `ConsumeEventState`
+  std::string_view section;  ///< of the document
   std::string_view meaning;  ///< one sentence
   std::array<Keys, 4> groups;
   std::span<const Mapping* const> kinds = {};
-  std::array<std::string_view, 2> types = {};  ///< as a kind: its word in `type`, other spellings
+  std::array<std::string_view, 2> types = {};  ///< as a kind: its word, other spellings
+  std::string_view document = "003";
+
+  /// The key whose word says which kind it is.
+  std::string_view chooser() const;
 
   /// The key of that name or spelling; null if there is none.
   const KeyRule* find(std::string_view spelling) const;
   std::vector<const KeyRule*> keys() const;
-  /// The kind with that word in `type`; null if there is none.
+  /// The kind with that word; null if there is none.
   const Mapping* kind(std::string_view type) const;
 };
 
@@ -98,6 +106,9 @@ const Mapping& workflow_grammar();
 
 /// `states` as its items are: all state types are among its kinds.
 const Mapping& state_grammar();
+
+/// What stands under `retries`: all vocabularies are among its kinds.
+const Mapping& retry_grammar();
 
 /// Every mapping, each once, those inside another one behind it.
 std::vector<const Mapping*> all_mappings();

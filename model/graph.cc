@@ -58,6 +58,7 @@ class Graph {
     const std::vector<Node>& states = items_at(document, "states");
     for (size_t i = 0; i < states.size(); ++i) numbers_.emplace(text_at(states[i], "id"), i);
     add_start(document);
+    add_failure(document);
     for (size_t i = 0; i < states.size(); ++i) add_state(i, states[i]);
     if (has_end_) text_ += "  end_(((end)))\n";
     return text_;
@@ -81,6 +82,13 @@ class Graph {
     const std::string first = text_at(start, "state");
     const auto found = numbers_.find(first);
     add_way("start_", why, first.empty() || found == numbers_.end() ? "s0" : name(found->second));
+  }
+
+  void add_failure(const Node& document) {
+    const auto found = numbers_.find(text_at(document, "on_failure"));
+    if (found == numbers_.end()) return;
+    text_ += "  timeout_((timeout))\n";
+    add_way("timeout_", text_at(document, "timeout"), name(found->second), "-.->");
   }
 
   void add_state(size_t number, const Node& state) {

@@ -1,5 +1,7 @@
 #include "model/walk.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -15,9 +17,24 @@ const KeyRule* find(const std::vector<Keys>& groups, std::string_view spelling) 
 }  // namespace
 
 const Mapping& kind_of(const Node& node, const Mapping& grammar) {
-  const Member* const type = grammar.kinds.empty() ? nullptr : node.find("type");
-  const Mapping* const kind = type == nullptr ? nullptr : grammar.kind(type->value.text);
-  return kind == nullptr ? grammar : *kind;
+  if (grammar.kinds.empty()) return grammar;
+  if (const Member* const word = node.find(grammar.chooser())) {
+    const Mapping* const kind = grammar.kind(word->value.text);
+    return kind == nullptr ? grammar : *kind;
+  }
+  if (grammar.chooser() == "type") return grammar;
+  std::vector<const Mapping*> kinds(grammar.kinds.begin(), grammar.kinds.end());
+  for (const Member& member : node.members) kinds = kinds_with(kinds, grammar, member.key);
+  return kinds.size() == 1 ? *kinds.front() : grammar;
+}
+
+std::vector<const Mapping*> kinds_with(const std::vector<const Mapping*>& kinds,
+                                       const Mapping& grammar, std::string_view key) {
+  const auto lacks_it = [&](const Mapping* kind) { return kind->find(key) == nullptr; };
+  if (std::all_of(grammar.kinds.begin(), grammar.kinds.end(), lacks_it)) return kinds;
+  std::vector<const Mapping*> left = kinds;
+  std::erase_if(left, lacks_it);
+  return left;
 }
 
 std::vector<Keys> keys_of(const Node& node, const Mapping& grammar) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/document.h"
@@ -11,8 +12,12 @@
 
 namespace millrace {
 
-/// The kind of the mapping that the node's `type` names, if it is one of several; else `grammar`.
+/// Which kind of the mapping the node is, if that is plain; else `grammar`.
 const Mapping& kind_of(const Node& node, const Mapping& grammar);
+
+/// Those of the kinds that have the key; all of them where it is none of the mapping's.
+std::vector<const Mapping*> kinds_with(const std::vector<const Mapping*>& kinds,
+                                       const Mapping& grammar, std::string_view key);
 
 /// The keys that the node may have, those of an inlined mapping among them.
 std::vector<Keys> keys_of(const Node& node, const Mapping& grammar);

@@ -49,8 +49,7 @@ Action Action::load(StateFields& fields, const std::optional<RetryPolicy>& retri
   action.function = fields.required_function("function");
   action.input = fields.command("input");
   action.secrets = fields.plain().strings("secrets");
-  action.policy.retries = fields.retries("retries");
-  if (!action.policy.retries) action.policy.retries = retries;
+  action.policy = fields.action_policy(action.function.get(), retries);
   return action;
 }
 

@@ -248,39 +248,42 @@ std::shared_ptr<const Function> StateFields::required_function(std::string_view 
   return nullptr;
 }
 
-std::optional<RetryPolicy> StateFields::retries(std::string_view key) {
-  std::optional<RetryPolicy> policy;
-  fields_.object(key, [&](Fields& fields) {
-    policy.emplace();
-    policy->asked = RetryPolicy::Asked::kAfterCatch;
-    policy->used_up = RetryPolicy::UsedUp::kExceeded;
-    policy->attempts = static_cast<uint32_t>(fields.integer("max_attempts").value_or(0)) + 1;
-    policy->delay = fields.duration("delay").value_or(Span{});
-    policy->factor = fields.number("multiplier").value_or(1);
-    if (policy->factor <= 0) {
-      fields.report("multiplier", "definition.value", "the multiplier must be above zero");
-    }
-    fields.sequence("codes", [&](const Node& node, const std::string& path) {
-      if (node.kind == Node::Kind::kBroken) return;
-      if (node.kind != Node::Kind::kString) {
-        context_.findings.error("definition.type", path, node.at,
-                                fmt::format("this is {}; write a pattern", describe(node)));
-        return;
-      }
-      Result<CodePattern> code = CodePattern::compile(node.text);
-      if (code) {
-        policy->only.push_back(std::move(*code));
-      } else {
-        context_.findings.error(code.error().code, path, node.at, code.error().message);
-      }
-    });
-    const Node* const codes = fields.node("codes");
-    if (codes != nullptr && codes->kind == Node::Kind::kSequence && codes->items.empty()) {
-      fields.report("codes", "definition.empty",
-                    "no error is tried again then; write the codes, or `*` for all");
-    }
-  });
+ActionPolicy StateFields::action_policy(const Function* function,
+                                        const std::optional<RetryPolicy>& retries) {
+  const WrittenTimeouts own = read_timeouts(fields_);
+  WrittenTimeouts all = own;
+  if (function != nullptr) {
+    const auto found = context_.function_timeouts.find(function->id);
+    if (found != context_.function_timeouts.end()) all = own.over(found->second);
+  }
+  check_temporal(own, all);
+  ActionPolicy policy{.retries = read_retries(fields_), .timeouts = all.policy};
+  if (!policy.retries) policy.retries = retries;
+  if (!policy.retries && function != nullptr) policy.retries = function->policy.retries;
+  if (!policy.retries && all.key_of(Vocabulary::kTemporal) != nullptr) {
+    policy.retries = default_policy(Vocabulary::kTemporal);
+  }
+  if (!policy.retries) policy.retries = context_.default_retries;
+  auto& one = policy.timeouts[TimeoutKind::kStartToClose];
+  if (!one && all.key_of(Vocabulary::kTemporal) != nullptr) {
+    one = policy.timeouts[TimeoutKind::kScheduleToClose];
+    if (one) one->expiry = Timeout::Expiry::kRetryable;
+  }
   return policy;
+}
+
+/// Temporal wants every action that has a timeout to be bounded by one of these two.
+void StateFields::check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all) {
+  const TimeoutKey* const key = all.key_of(Vocabulary::kTemporal);
+  if (key == nullptr || all.policy[TimeoutKind::kStartToClose] ||
+      all.policy[TimeoutKind::kScheduleToClose]) {
+    return;
+  }
+  const bool is_own = own.key_of(Vocabulary::kTemporal) != nullptr;
+  fields_.report(is_own ? key->name : "function", "definition.missing",
+                 fmt::format("with a {}{} the action needs a startToCloseTimeout or a "
+                             "scheduleToCloseTimeout",
+                             key->name, is_own ? "" : " of its function"));
 }
 
 EventPattern::Attribute StateFields::context_attribute(const Member& member,

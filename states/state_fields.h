@@ -16,6 +16,7 @@
 #include "model/document.h"
 #include "model/fields.h"
 #include "model/findings.h"
+#include "model/policy_fields.h"
 #include "model/workflow.h"
 #include "policies/duration.h"
 #include "states/event_pattern.h"
@@ -42,6 +43,8 @@ struct LoadContext {
   Findings& findings;
   std::map<std::string, StateIndex, std::less<>> states;                          ///< by id
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
+  std::map<std::string, WrittenTimeouts, std::less<>> function_timeouts;          ///< by id
+  std::optional<RetryPolicy> default_retries;  ///< of actions that nothing else gives a policy
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
@@ -104,8 +107,9 @@ class StateFields {
 
   /// The function of that id; a null one, reported, where there is none.
   std::shared_ptr<const Function> required_function(std::string_view key);
-  /// A policy of the direktiv vocabulary (document 003, "RetryDefinition").
-  std::optional<RetryPolicy> retries(std::string_view key);
+  /// What the action says of retries and timeouts, and what it leaves open from farther away: from
+  /// its state, which has these `retries`, from its function, and from the workflow.
+  ActionPolicy action_policy(const Function* function, const std::optional<RetryPolicy>& retries);
 
   // Events.
 
@@ -138,6 +142,7 @@ class StateFields {
   /// are noted, at its own place.
   void place(const Node& node, const std::string& path, Reader reader);
   void report_empty(std::string_view key);
+  void check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all);
   std::string inline_schema(std::string_view key, std::string_view wanted);
   std::string likely_state(std::string_view id);
 

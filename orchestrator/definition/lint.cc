@@ -13,6 +13,7 @@
 #include "matchers/never_matches.h"
 #include "matchers/pattern.h"
 #include "model/grammar.h"
+#include "model/policy_fields.h"
 #include "model/walk.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "policies/cron.h"
@@ -168,20 +169,33 @@ std::string short_text(double milliseconds) {
 }
 
 /// The waits between the attempts, as far as anybody reads them: `, after waits of 1s, 2s, 4s`.
-std::string waits_text(int64_t retries, const Node& policy) {
-  const Result<Span> delay = Span::parse(text_of(policy, "delay"));
-  if (!delay || delay->is_zero()) return ", without waits";
-  if (delay->months > 0) return fmt::format(", the first wait being {}", delay->text);
-  constexpr int64_t kShown = 4;
-  const Node* const factor = value_of(policy, "multiplier");
-  const double multiplier = factor == nullptr ? 1 : factor->scalar.get<double>();
-  std::string waits;
-  double wait = static_cast<double>(delay->fixed.count());
-  for (int64_t i = 0; i < std::min(retries, kShown); ++i) {
-    waits += (i == 0 ? "" : ", ") + short_text(std::floor(wait));
-    wait *= multiplier;
+std::string waits_text(const RetryPolicy& policy) {
+  if (policy.delay.is_zero()) return ", without waits";
+  if (policy.delay.months > 0) {
+    return fmt::format(", the first wait being {}", policy.delay.text);
   }
-  return fmt::format(", after waits of {}{}", waits, retries > kShown ? ", …" : "");
+  constexpr uint32_t kShown = 4;
+  std::string waits;
+  for (uint32_t attempt = 1; attempt <= kShown && policy.allows_after(attempt); ++attempt) {
+    const Duration wait = policy.next_at(attempt, TimePoint{}) - TimePoint{};
+    waits += (attempt == 1 ? "" : ", ") + short_text(static_cast<double>(wait.count()));
+  }
+  const std::string less =
+      policy.jitter > 0 ? fmt::format(", each up to {:.0f}% shorter", policy.jitter * 100) : "";
+  return fmt::format(", after waits of {}{}{}", waits, policy.allows_after(kShown + 1) ? ", …" : "",
+                     less);
+}
+
+/// How often a policy tries, and when.
+std::string attempts_text(const RetryPolicy& policy) {
+  if (!policy.attempts) {
+    const std::string until =
+        policy.window ? fmt::format(" for {} years", policy.window->months / 12) : " without end";
+    return "attempts" + until + waits_text(policy);
+  }
+  if (*policy.attempts == 0) return "no attempt at all: the action is passed over";
+  if (*policy.attempts == 1) return "one attempt only";
+  return fmt::format("up to {} attempts in all{}", *policy.attempts, waits_text(policy));
 }
 
 class Linter {
@@ -192,6 +206,7 @@ class Linter {
   void run() {
     check_ways();
     check_start();
+    check_timeouts();
     check_unused("functions", Kind::kFunction, "no action calls it");
     check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
     const std::vector<Node>& states = items_of(document_, "states");
@@ -242,6 +257,39 @@ class Linter {
       check_alternatives(items_of(*start, "events"), "start.events");
   }
 
+  /// Of two timeouts that end the instance the shorter one leaves nothing to the longer one.
+  void check_timeouts() {
+    const auto span = [&](const Node* mapping, std::string_view key) {
+      return mapping == nullptr ? nullptr : value_of(*mapping, key);
+    };
+    const Node* const timeouts = value_of(document_, "timeouts");
+    const Node* const kill = span(timeouts, "kill");
+    const Node* const run = span(&document_, "workflowRunTimeout");
+    warn_of_never("timeouts.interrupt", span(timeouts, "interrupt"), "timeouts.kill", kill);
+    warn_of_never("workflowRunTimeout", run, "timeouts.kill", kill);
+    const Node* const start = value_of(document_, "start");
+    const bool has_one_run = find_retries(document_) == nullptr &&
+                             (start == nullptr || text_of(*start, "type") != "scheduled");
+    for (const char* whole : {"workflowExecutionTimeout", "timeout"}) {
+      const Node* const execution = span(&document_, whole);
+      warn_of_never("workflowRunTimeout", run, whole, execution);
+      if (has_one_run) warn_of_never(whole, execution, "timeouts.kill", kill);
+    }
+  }
+
+  /// Where the timeout cannot be over before the other one is.
+  void warn_of_never(const char* path, const Node* timeout, const char* other_path,
+                     const Node* other) {
+    if (timeout == nullptr || other == nullptr) return;
+    const Result<Span> span = Span::parse(timeout->text);
+    const Result<Span> bound = Span::parse(other->text);
+    const TimePoint any{};
+    if (!span || !bound || span->after(any) < bound->after(any)) return;
+    findings_.warning(
+        "lint.timeout_never", path, timeout->at,
+        fmt::format("this has no effect: `{}` is over before, or at once", other_path));
+  }
+
   void note_ticks(const Node& start, TimePoint now) {
     const Node* const text = value_of(start, "cron");
     if (text == nullptr) return;
@@ -279,9 +327,28 @@ class Linter {
       check_alternatives(items_of(state, "events"), path_of(path, "events"));
     }
     if (type.types[0] == "switch") check_conditions(state, path);
+    check_hidden_retries(state, path);
     walk(state, state_grammar(), path, [&](const Place& place) {
-      if (place.rule.is("retries")) check_retries(place, items_of(state, "catch"));
+      if (place.rule.is("retries")) check_codes(place, items_of(state, "catch"));
     });
+  }
+
+  /// Those of a state are for actions that have none.
+  void check_hidden_retries(const Node& state, const std::string& path) {
+    const Member* const member = find_retries(state);
+    if (member == nullptr) return;
+    std::vector<const Node*> actions;
+    for (const Node& one : items_of(state, "actions")) actions.push_back(&one);
+    if (const Node* const one = value_of(state, "action")) actions.push_back(one);
+    const auto has_own = [](const Node* action) { return find_retries(*action) != nullptr; };
+    if (actions.empty() || !std::all_of(actions.begin(), actions.end(), has_own)) return;
+    findings_.warning("lint.retry_hidden", path_of(path, member->key), member->at,
+                      "nothing is tried again by this: every action has a policy of its own");
+  }
+
+  static const Member* find_retries(const Node& node) {
+    const Member* const member = node.find("retries");
+    return member == nullptr ? node.find("retry") : member;
   }
 
   void check_catches(const Node& state, const std::string& path) {
@@ -352,16 +419,9 @@ class Linter {
     }
   }
 
-  /// In direktiv's vocabulary, where `catch` comes first.
-  void check_retries(const Place& place, const std::vector<Node>& catches) {
+  /// In direktiv's vocabulary `catch` comes first.
+  void check_codes(const Place& place, const std::vector<Node>& catches) {
     const Node& policy = place.member.value;
-    const Node* const attempts = value_of(policy, "max_attempts");
-    if (attempts == nullptr || attempts->kind != Node::Kind::kInt) return;
-    const auto retries = attempts->scalar.get<int64_t>();
-    findings_.note("lint.attempts", place.path, place.member.at,
-                   retries == 0 ? "one attempt only: max_attempts counts those behind the first"
-                                : fmt::format("up to {} attempts in all{}", retries + 1,
-                                              waits_text(retries, policy)));
     const std::vector<Node>& codes = items_of(policy, "codes");
     for (size_t i = 0; i < codes.size(); ++i) {
       for (const Node& entry : catches) {
@@ -386,7 +446,21 @@ class Linter {
 
   // One key, wherever it stands.
 
+  void note_attempts(const Place& place) {
+    Findings none;  // the loader has found nothing
+    const auto written = read_retries(place.member, place.path, none);
+    if (!written) return;
+    const bool counts_behind = written->vocabulary == Vocabulary::kDirektiv;
+    findings_.note("lint.attempts", place.path, place.member.at,
+                   fmt::format("{}: {}{}", retry_vocabulary(written->vocabulary).name,
+                               attempts_text(written->policy),
+                               counts_behind && written->policy.attempts == 1U
+                                   ? ": max_attempts counts those behind the first"
+                                   : ""));
+  }
+
   void check_place(const Place& place) {
+    if (place.rule.object == &retry_grammar()) note_attempts(place);
     const Node& value = place.member.value;
     const bool is_text = value.kind == Node::Kind::kString;
     switch (place.rule.kind) {

@@ -79,13 +79,17 @@ StateGraph state_graph(const Node& document) {
   for (size_t i = 0; i < graph.states.size(); ++i) {
     add_ways(states->value.items[i], state_grammar(), numbers, graph.states[i]);
   }
-  // Whatever names a state outside of the states lets an instance begin there.
+  // Whatever names a state outside of the states lets an instance come there; unless one of them is
+  // the start's, it begins with the first.
+  bool has_start = false;
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     if (place.rule.kind != KeyRule::Kind::kState || place.path.starts_with("states")) return;
     const auto found = numbers.find(place.member.value.text);
-    if (found != numbers.end()) graph.entries.push_back(found->second);
+    if (found == numbers.end()) return;
+    graph.entries.push_back(found->second);
+    has_start = has_start || place.path.starts_with("start.");
   });
-  if (graph.entries.empty() && !graph.states.empty()) graph.entries.push_back(0);
+  if (!has_start && !graph.states.empty()) graph.entries.push_back(0);
   return graph;
 }
 

@@ -7,6 +7,8 @@
 #include "model/document.h"
 #include "model/fields.h"
 #include "model/grammar.h"
+#include "model/policy_fields.h"
+#include "orchestrator/definition/functions.h"
 #include "states/state.h"
 #include "states/state_fields.h"
 
@@ -35,13 +37,10 @@ class Loader {
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
     workflow.singular = fields.boolean("singular").value_or(false);
-    fields.object("timeouts", [&](Fields& timeouts) {
-      workflow.timeouts.interrupt = timeouts.duration("interrupt");
-      workflow.timeouts.kill = timeouts.duration("kill");
-    });
+    number_states(document);
+    read_policies(fields, workflow);
     read_functions(fields);
     read_schemas(fields);
-    number_states(document);
     read_states(fields, workflow);
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
     return workflow;
@@ -99,35 +98,53 @@ class Loader {
     return errors;
   }
 
-  void read_functions(Fields& fields) {
-    fields.objects("functions", [&](Fields& nested) {
-      StateFields function(nested, context_);
-      auto made = std::make_shared<Function>();
-      made->id = nested.required_identifier("id");
-      const bool is_subflow = read_function_type(function);
-      if (is_subflow) {
-        made->runs = Subflow{nested.required_identifier("workflow")};
-      } else {
-        nested.pass_over();  // what else may stand here depends on the type
-      }
-      if (made->id.empty()) return;
-      const std::string id = made->id;
-      if (context_.functions.emplace(id, std::move(made)).second) return;
-      nested.report("id", "definition.duplicate_id",
-                    fmt::format("there is a function {} already", in_quotes(id)));
+  /// Policies and timeouts of the workflow itself.
+  void read_policies(Fields& fields, Workflow& workflow) {
+    workflow.retries = read_retries(fields);
+    refuse_skipping(fields, workflow.retries);
+    if (const auto vocabulary = read_defaults(fields)) {
+      context_.default_retries = default_policy(*vocabulary);
+    }
+    WorkflowTimeouts& timeouts = workflow.timeouts;
+    fields.object("timeouts", [&](Fields& nested) {
+      timeouts.interrupt = nested.duration("interrupt");
+      timeouts.kill = nested.duration("kill");
     });
+    timeouts.execution = fields.duration("workflowExecutionTimeout");
+    timeouts.run = fields.duration("workflowRunTimeout");
+    timeouts.task = fields.duration("workflowTaskTimeout");
+    timeouts.on_failure = StateFields(fields, context_).transition("on_failure");
+    if (fields.has("timeout")) {
+      if (fields.has("workflowExecutionTimeout")) {
+        fields.report("timeout", "definition.both_keys",
+                      "\"workflowExecutionTimeout\" and \"timeout\" are the same timeout, "
+                      "temporal's and zart's; write one of them");
+      }
+      timeouts.execution = fields.duration("timeout");
+      timeouts.fails = true;
+    } else if (fields.has("on_failure")) {
+      fields.report("on_failure", "definition.not_here",
+                    "on_failure follows the end of `timeout`, and there is no `timeout` beside it");
+    }
   }
 
-  static bool read_function_type(StateFields& function) {
-    const std::string type = function.required_nonempty("type");
-    if (type == "subflow") return true;
-    if (type.empty()) return false;
-    const bool is_later = workflow_grammar().find("functions")->object->kind(type) != nullptr;
-    function.plain().report(
-        "type", is_later ? "definition.unsupported" : "definition.value",
-        is_later ? fmt::format("this version does not carry out {} functions, only subflow", type)
-                 : fmt::format("{} is no type of function; there is subflow", in_quotes(type)));
-    return false;
+  static std::optional<Vocabulary> read_defaults(Fields& fields) {
+    return fields.one_of<Vocabulary>("defaults", {{"stevora", Vocabulary::kStevora},
+                                                  {"temporal", Vocabulary::kTemporal},
+                                                  {"steep", Vocabulary::kSteep},
+                                                  {"zart", Vocabulary::kZart},
+                                                  {"direktiv", Vocabulary::kDirektiv}});
+  }
+
+  /// No attempt at all passes over an action, so there must be one.
+  static void refuse_skipping(Fields& fields, const std::optional<RetryPolicy>& retries) {
+    if (!retries || retries->attempts != 0U) return;
+    fields.report("retries", "definition.value",
+                  "no attempt at all passes over an action, and here is none; write one at least");
+  }
+
+  void read_functions(Fields& fields) {
+    fields.objects("functions", [&](Fields& entry) { read_function(entry, context_); });
   }
 
   void read_schemas(Fields& fields) {
@@ -172,7 +189,7 @@ class Loader {
       common.catches.push_back({.error = target.required_nonempty("error"),
                                 .transition = target.transition("transition")});
     });
-    common.retries = state.retries("retries");
+    common.retries = read_retries(fields);
     if (type == nullptr) {
       // Nobody knows its other fields, so none of them can be wrong.
       state.exit("transform", "transition");
@@ -180,6 +197,9 @@ class Loader {
       return nullptr;
     }
     common.type = type->name;
+    if (!fields.takes("action") && !fields.takes("actions")) {
+      refuse_skipping(fields, common.retries);
+    }
     if (fields.takes("timeout")) {
       common.timeout = fields.duration("timeout");
     } else if (fields.has("timeout")) {
@@ -200,13 +220,9 @@ class Loader {
     if (type != nullptr || name.empty()) return type;
     std::vector<std::string_view> names;
     for (const StateType* known : state_types()) names.push_back(known->name);
-    const bool is_later = state_grammar().kind(name) != nullptr;
-    state.plain().report(
-        "type", is_later ? "definition.unsupported" : "definition.state_type",
-        is_later ? fmt::format("this version does not carry out {} states; there are {}", name,
-                               fmt::join(names, ", "))
-                 : fmt::format("{} is no state type; there are {}{}", in_quotes(name),
-                               fmt::join(names, ", "), did_you_mean(name, names)));
+    state.plain().report("type", "definition.state_type",
+                         fmt::format("{} is no state type; there are {}{}", in_quotes(name),
+                                     fmt::join(names, ", "), did_you_mean(name, names)));
     return nullptr;
   }
 

@@ -141,16 +141,27 @@ TEST(LintOfRetries, SpellsOutTheAttempts) {
   };
   for (const Row& row : std::vector<Row>{
            {"{max_attempts: 3, delay: PT1S, multiplier: 2, codes: [a]}",
-            "up to 4 attempts in all, after waits of 1s, 2s, 4s"},
+            "direktiv: up to 4 attempts in all, after waits of 1s, 2s, 4s"},
            {"{max_attempts: 9, delay: PT1M, codes: [a]}",
-            "up to 10 attempts in all, after waits of 1m, 1m, 1m, 1m, …"},
+            "direktiv: up to 10 attempts in all, after waits of 1m, 1m, 1m, 1m, …"},
            {"{max_attempts: 2, delay: 1500ms, multiplier: 1.5, codes: [a]}",
-            "up to 3 attempts in all, after waits of 1500ms, 2250ms"},
-           {"{max_attempts: 2, codes: [a]}", "up to 3 attempts in all, without waits"},
+            "direktiv: up to 3 attempts in all, after waits of 1500ms, 2250ms"},
+           {"{max_attempts: 2, codes: [a]}", "direktiv: up to 3 attempts in all, without waits"},
            {"{max_attempts: 1, delay: P1M, codes: [a]}",
-            "up to 2 attempts in all, the first wait being P1M"},
+            "direktiv: up to 2 attempts in all, the first wait being P1M"},
            {"{max_attempts: 0, codes: [a]}",
-            "one attempt only: max_attempts counts those behind the first"},
+            "direktiv: one attempt only: max_attempts counts those behind the first"},
+           {"{maxAttempts: 5, delay: 1s, exponentialBackoff: 2, maxDelay: 3s}",
+            "steep: up to 5 attempts in all, after waits of 1s, 2s, 3s, 3s"},
+           {"{delay: 1s, exponentialBackoff: 2}", "steep: one attempt only"},
+           {"{maxAttempts: 0, delay: 1s}", "steep: no attempt at all: the action is passed over"},
+           {"{maxAttempts: -1, delay: 1s}",
+            "steep: attempts without end, after waits of 1s, 1s, 1s, 1s, …"},
+           {"{maximumAttempts: 0}",
+            "temporal: attempts for 10 years, after waits of 1s, 2s, 4s, 8s, …"},
+           {"{maxAttempts: 3}",
+            "stevora: up to 3 attempts in all, after waits of 1s, 2s, each up to 25% shorter"},
+           {"'fixed(3, 1s)'", "zart: up to 3 attempts in all, after waits of 1s, 1s"},
        }) {
     EXPECT_THAT(
         lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
@@ -158,6 +169,119 @@ TEST(LintOfRetries, SpellsOutTheAttempts) {
                             row.policy)),
         ElementsAre(fmt::format("note states[0].action.retry: {} [lint.attempts]", row.message)));
   }
+}
+
+TEST(LintOfRetries, SpellsOutThoseOfFunctionsAndWorkflows) {
+  EXPECT_THAT(
+      lint_of(R"(
+id: a
+retries: {maximumAttempts: 2}
+functions: [{id: f, type: subflow, workflow: w, retry: {}}]
+states: [{id: a, type: action, action: {function: f}}]
+)"),
+      ElementsAre("note retries: temporal: up to 2 attempts in all, after waits of 1s "
+                  "[lint.attempts]",
+                  "note functions[0].retry: stevora: up to 3 attempts in all, after waits of "
+                  "1s, 2s, each up to 25% shorter [lint.attempts]"));
+}
+
+TEST(LintOfRetries, WarnsOfThoseThatNoActionTakes) {
+  const auto warnings = [](const char* state) {
+    std::vector<std::string> found = lint_of(fmt::format("id: a\nstates: [{{id: a, {}}}]", state));
+    std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+    return found;
+  };
+  const std::vector<std::string> hidden = {
+      "warning states[0].retries: nothing is tried again by this: every action has a policy of its "
+      "own [lint.retry_hidden]"};
+  EXPECT_EQ(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f, retry: {}}"),
+            hidden);
+  EXPECT_EQ(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f, retry: {}}, "
+                     "{function: f, retries: {maximumAttempts: 1}}]"),
+            hidden);
+  EXPECT_THAT(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f}"), IsEmpty());
+  EXPECT_THAT(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f}, "
+                       "{function: f, retry: {}}]"),
+              IsEmpty());
+  EXPECT_THAT(warnings("type: noop, retries: 'fixed(3, 1s)'"), IsEmpty());
+}
+
+TEST(LintOfRetries, AsksCatchFirstInDirektivsVocabularyOnly) {
+  for (const auto& [policy, count] :
+       {std::pair("{max_attempts: 1, codes: ['*']}", 1U), std::pair("'fixed(3, 1s)'", 0U)}) {
+    std::vector<std::string> found = lint_of(
+        fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, retries: "
+                    "{}}}, catch: [{{error: '*'}}]}}]",
+                    policy));
+    std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+    EXPECT_EQ(found.size(), count) << policy;
+  }
+}
+
+TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
+  const auto warnings = [](const char* keys) {
+    std::vector<std::string> found =
+        lint_of(fmt::format("id: a\n{}\nstates: [{{id: a, type: noop}}]", keys));
+    std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+    return found;
+  };
+  struct Row {
+    const char* keys;
+    const char* warning;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"timeouts: {interrupt: PT2H, kill: PT1H}",
+            "warning timeouts.interrupt: this has no effect: `timeouts.kill` is over before, or at "
+            "once [lint.timeout_never]"},
+           {"workflowExecutionTimeout: 1h\nworkflowRunTimeout: PT60M",
+            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` is over "
+            "before, or at once [lint.timeout_never]"},
+           {"timeout: 1h\nworkflowRunTimeout: 2h",
+            "warning workflowRunTimeout: this has no effect: `timeout` is over before, or at once "
+            "[lint.timeout_never]"},
+           {"workflowRunTimeout: 2h\ntimeouts: {kill: PT1H}",
+            "warning workflowRunTimeout: this has no effect: `timeouts.kill` is over before, or at "
+            "once [lint.timeout_never]"},
+           {"timeout: 2h\non_failure: a\ntimeouts: {kill: PT1H}",
+            "warning timeout: this has no effect: `timeouts.kill` is over before, or at once "
+            "[lint.timeout_never]"},
+       }) {
+    EXPECT_THAT(warnings(row.keys), ElementsAre(row.warning)) << row.keys;
+  }
+  for (const char* keys : {
+           "timeouts: {interrupt: PT1H, kill: PT2H}",
+           "workflowExecutionTimeout: 2h\nworkflowRunTimeout: 1h",
+           // Each run has its own kill.
+           "timeout: 2h\ntimeouts: {kill: PT1H}\nretries: 'fixed(3, 1s)'",
+           "timeout: 2h\ntimeouts: {kill: PT1H}\nstart: {type: scheduled, cron: '@daily'}",
+       }) {
+    EXPECT_THAT(warnings(keys), IsEmpty()) << keys;
+  }
+}
+
+TEST(LintOfTimeouts, OnFailureIsAWayInBesideTheStart) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+timeout: 1h
+on_failure: refund
+states:
+- {id: pay, type: delay, duration: PT1H}
+- {id: refund, type: noop, transition: tell}
+- {id: tell, type: noop}
+- {id: lost, type: noop}
+)"),
+              ElementsAre("warning states[3].id: nothing leads to this state [lint.unreachable]"));
+  EXPECT_THAT(lint_of(R"(
+id: a
+timeout: 1h
+on_failure: pay
+start: {type: default, state: refund}
+states:
+- {id: pay, type: noop}
+- {id: refund, type: noop}
+- {id: lost, type: noop}
+)"),
+              ElementsAre("warning states[2].id: nothing leads to this state [lint.unreachable]"));
 }
 
 TEST(LintOfRetries, WarnsWhereACatchTakesTheErrorBefore) {

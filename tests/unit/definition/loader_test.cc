@@ -139,6 +139,98 @@ TEST(GoodDefinitions, AreReadWhole) {
   EXPECT_FALSE(workflow.states[7]->common().timeout);
 }
 
+/// A workflow of the states `a` and `b`, with these keys beside them.
+std::string with_states(std::string_view keys) {
+  return fmt::format("id: w\n{}\nstates: [{{id: a, type: noop}}, {{id: b, type: noop}}]", keys);
+}
+
+TEST(Workflows, HaveTimeoutsInEachVocabulary) {
+  const auto timeouts = [](std::string_view keys) {
+    const Loaded loaded = load(with_states(keys));
+    EXPECT_EQ(render_text(loaded.findings, "f"), "") << keys;
+    return loaded.workflow->timeouts;
+  };
+  const WorkflowTimeouts none = timeouts("");
+  EXPECT_FALSE(none.interrupt || none.kill || none.run || none.task || none.execution ||
+               none.on_failure || none.fails);
+
+  const WorkflowTimeouts direktiv = timeouts("timeouts: {interrupt: PT1H, kill: PT2H}");
+  EXPECT_EQ(direktiv.interrupt, Span{.fixed = std::chrono::hours(1)});
+  EXPECT_EQ(direktiv.kill, Span{.fixed = std::chrono::hours(2)});
+
+  const WorkflowTimeouts temporal =
+      timeouts("workflowExecutionTimeout: P1D\nworkflowRunTimeout: 1h\nworkflowTaskTimeout: 10s");
+  EXPECT_EQ(temporal.execution, Span{.fixed = std::chrono::hours(24)});
+  EXPECT_EQ(temporal.run, Span{.fixed = std::chrono::hours(1)});
+  EXPECT_EQ(temporal.task, Span{.fixed = std::chrono::seconds(10)});
+  EXPECT_FALSE(temporal.fails);
+
+  const WorkflowTimeouts zart = timeouts("timeout: 30m\non_failure: b");
+  EXPECT_EQ(zart.execution, Span{.fixed = std::chrono::minutes(30)});
+  EXPECT_TRUE(zart.fails);
+  EXPECT_EQ(zart.on_failure, 1U);
+  EXPECT_FALSE(timeouts("timeout: 30m").on_failure);
+}
+
+TEST(Workflows, HaveAPolicyForTheirRuns) {
+  const auto retries = [](std::string_view keys) {
+    const Loaded loaded = load(with_states(keys));
+    EXPECT_EQ(render_text(loaded.findings, "f"), "") << keys;
+    return loaded.workflow->retries;
+  };
+  EXPECT_FALSE(retries(""));
+  EXPECT_EQ(retries("retries: {maximumAttempts: 5}")->attempts, 5U);
+  EXPECT_EQ(retries("retry: {maxAttempts: 5}")->attempts, 5U);
+  EXPECT_EQ(retries("retries: fixed(3, 1s)")->attempts, 3U);
+  // That is for actions.
+  EXPECT_FALSE(retries("defaults: temporal"));
+}
+
+TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
+  struct Row {
+    const char* keys;
+    const char* finding;
+  };
+  for (
+      const Row& row : std::vector<Row>{
+          {"on_failure: b",
+           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
+           "there is no `timeout` beside it"},
+          {"on_failure: b\nworkflowExecutionTimeout: 1h",
+           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
+           "there is no `timeout` beside it"},
+          {"timeout: 1h\nworkflowExecutionTimeout: 1h",
+           "2:10 definition.both_keys timeout: \"workflowExecutionTimeout\" and \"timeout\" are "
+           "the same timeout, temporal's and zart's; write one of them"},
+          {"timeout: 1h\non_failure: c",
+           "3:13 definition.no_state on_failure: there is no state \"c\"; did you mean \"a\"?"},
+          {"workflowExecutionTimeout: 0s",
+           "2:27 duration.zero workflowExecutionTimeout: \"0s\" is zero; it must be longer"},
+          {"workflowRunTimeout: 0s",
+           "2:21 duration.zero workflowRunTimeout: \"0s\" is zero; it must be longer"},
+          {"workflowTaskTimeout: 0s",
+           "2:22 duration.zero workflowTaskTimeout: \"0s\" is zero; it must be longer"},
+          {"timeout: 0s", "2:10 duration.zero timeout: \"0s\" is zero; it must be longer"},
+          {"timeout: 101d 876000h",
+           "2:10 duration.overflow timeout: \"101d 876000h\" is no duration: it is longer than 100 "
+           "years (byte 5)"},
+          {"workflowExecutonTimeout: 1h",
+           "2:1 definition.unknown_key workflowExecutonTimeout: \"workflowExecutonTimeout\" is not "
+           "a known key here; did you mean \"workflowExecutionTimeout\"?"},
+          {"retries: {maxAttempts: 0, delay: 1s}",
+           "2:10 definition.value retries: no attempt at all passes over an action, and here is "
+           "none; write one at least"},
+          {"retries: {maxAttempts: 3}",
+           "2:10 definition.vocabulary retries: the keys leave open whose policy this is, steep or "
+           "stevora; write `vocabulary: steep` or `vocabulary: stevora` beside them"},
+          {"defaults: camunda",
+           "2:11 definition.value defaults: defaults is \"camunda\"; write one of \"stevora\", "
+           "\"temporal\", \"steep\", \"zart\", \"direktiv\""},
+      }) {
+    EXPECT_THAT(findings_in(with_states(row.keys)), ElementsAre(row.finding)) << row.keys;
+  }
+}
+
 TEST(BadDefinitions, HaveTheirFindingsWhereTheyAreMarked) {
   const bool update = std::getenv("UPDATE_GOLDEN") != nullptr;
   for (const std::string& file : corpus_files("bad")) {
@@ -177,6 +269,7 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "definition.duplicate_id",
                        "definition.duplicate_key",
                        "definition.empty",
+                       "definition.file_name",
                        "definition.identifier",
                        "definition.jq_not_here",
                        "definition.key",
@@ -194,8 +287,9 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "definition.tag",
                        "definition.type",
                        "definition.unknown_key",
-                       "definition.unsupported",
                        "definition.value",
+                       "definition.variable_key",
+                       "definition.vocabulary",
                        "duration.malformed",
                        "duration.negative",
                        "duration.overflow",
@@ -207,6 +301,7 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                        "jq.unbalanced",
                        "jq.unterminated",
                        "pattern.malformed",
+                       "retry.malformed",
                        "schema.ref",
                        "schema.type",
                        "schema.unknown_key",

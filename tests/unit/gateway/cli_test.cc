@@ -99,12 +99,30 @@ TEST_F(Cli, ExplainsTheLanguage) {
        "delay: a duration such as \"PT1H\" or \"1h 30m\"\n"
        "  The wait before the second attempt.\n"
        "  default: PT0S\n"
-       "  in: RetryDefinition\n"},
-      {"Retry",
-       "retries: RetryDefinition\n"
-       "  Tries again what has failed with an error that nothing catches.\n"
+       "  in: RetryDefinition, SteepRetryPolicy\n"},
+      {"actions.Retry",
+       "retries: RetryPolicy, or a text such as \"fixed(3, 1s)\": three attempts, with a second "
+       "before each further one\n"
+       "  Tries the call again when it has failed.\n"
        "  also written: retry\n"
-       "  in: every StateDefinition, ActionDefinition\n"},
+       "  in: ActionDefinition\n"},
+      {"exponentialBackoff",
+       "exponentialBackoff: a number above 0\n"
+       "  By how much each wait is longer than the one before; more than zero.\n"
+       "  default: 1\n"
+       "  in: SteepRetryPolicy\n"
+       "  not in document 003\n"},
+      {"stevora",
+       "StevoraRetryPolicy (vocabulary: stevora)\n"
+       "  Stevora's: every error is tried again, before `catch` is asked.\n"
+       "    maxAttempts        How many attempts in all.\n"
+       "    backoffMs          The wait before the second attempt, in milliseconds; up to a "
+       "quarter "
+       "less by lot.\n"
+       "    backoffMultiplier  By how much each wait is longer than the one before.\n"
+       "    maxBackoffMs       The longest wait, in milliseconds.\n"
+       "    vocabulary         Whose policy it is, where its keys leave that open.\n"
+       "  document 002: The RetryPolicy Interface\n"},
       {"consumeEvent.event.capture",
        "capture: one of\n"
        "  What of the event is put into the data, under its type.\n"
@@ -134,7 +152,7 @@ TEST_F(Cli, ExplainsTheLanguage) {
   // `delay` is a key of two mappings and a type of state.
   const Printed all = run({"explain", "delay"});
   EXPECT_NE(all.out.find("DelayState (type: delay)\n"), std::string::npos) << all.out;
-  EXPECT_NE(all.out.find("in: RetryDefinition\n"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("in: RetryDefinition, SteepRetryPolicy\n"), std::string::npos) << all.out;
   EXPECT_NE(all.out.find("in: GenerateEventState\n"), std::string::npos) << all.out;
 
   const Printed near = run({"explain", "transiton"});

@@ -41,7 +41,7 @@ TEST(Grammar, NamesEachMappingOnceAndEachKeyOfItOnce) {
       }
     }
   }
-  EXPECT_EQ(mappings.size(), 43U);
+  EXPECT_EQ(mappings.size(), 48U);
 }
 
 TEST(Grammar, SaysOfEverythingWhatItMeans) {
@@ -60,9 +60,11 @@ TEST(Grammar, IsConsistent) {
     for (const KeyRule* key : one->keys()) {
       SCOPED_TRACE(std::string(one->name) + "." + std::string(key->name));
       EXPECT_EQ(key->kind == Kind::kObject, key->object != nullptr);
+      EXPECT_FALSE(key->instead && key->object == nullptr);
+      EXPECT_FALSE(key->above_min && !key->min);
       EXPECT_EQ(key->kind == Kind::kWord, !key->words.empty());
       EXPECT_EQ(key->kind == Kind::kType,
-                key->name == "type" && (!one->kinds.empty() || !one->types[0].empty()));
+                key->name == one->chooser() && (!one->kinds.empty() || !one->types[0].empty()));
       EXPECT_FALSE(key->required && !key->otherwise.empty());
       if (key->min || key->max) {
         EXPECT_THAT((std::set{Kind::kInteger, Kind::kNumber}), Contains(key->kind));

@@ -68,6 +68,28 @@ TEST(AGraph, OfAWorkflowThatNothingEndsHasNoEnd) {
 )");
 }
 
+TEST(AGraph, HasTheWayFromATimeout) {
+  EXPECT_EQ(graph(R"(
+id: a
+timeout: 30m
+on_failure: refund
+states:
+- {id: pay, type: noop}
+- {id: refund, type: noop}
+)"),
+            R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  timeout_((timeout))
+  timeout_ -.->|"30m"| s1
+  s0["pay<br/><i>noop</i>"]
+  s0 --> end_
+  s1["refund<br/><i>noop</i>"]
+  s1 --> end_
+  end_(((end)))
+)");
+}
+
 TEST(AGraph, SaysHowItStarts) {
   const std::string states = "\nstates: [{id: a, type: noop}]";
   EXPECT_NE(graph("id: a\nstart: {type: scheduled, cron: '@hourly'}" + states)

@@ -1,0 +1,305 @@
+// What `functions` say, and what an action makes of its function's policy and its own.
+#include "orchestrator/definition/functions.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "states/calling_state.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Expiry = Timeout::Expiry;
+using Lines = std::vector<std::string>;
+
+class Functions : public testing::Test {
+ protected:
+  /// Reads an entry of `functions`; null where it has no id.
+  std::shared_ptr<const Function> function(const std::string& text) {
+    const Node node = parsed(text);
+    const Mapping& grammar = *workflow_grammar().find("functions")->object;
+    {
+      Fields fields(node, "f", findings_, grammar);
+      read_function(fields, context_);
+    }
+    const Member* const id = node.find("id");
+    const auto found = context_.functions.find(id == nullptr ? "" : id->value.text);
+    return found == context_.functions.end() ? nullptr : found->second;
+  }
+
+  /// Reads an action of a state that has these retries.
+  ActionPolicy policy(const std::string& action, const std::optional<RetryPolicy>& retries = {}) {
+    const Node node = parsed(action);
+    const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
+    Fields fields(node, "a", findings_, grammar);
+    StateFields state(fields, context_);
+    return Action::load(state, retries).policy;
+  }
+
+  /// The findings since it was last asked, as `line:column path: message [code]`.
+  Lines findings() {
+    Lines out;
+    for (const Finding& one : findings_.sorted()) {
+      out.push_back(fmt::format("{}:{} {}: {} [{}]", one.at.line, one.at.column, one.path,
+                                one.message, one.code));
+    }
+    findings_ = {};
+    return out;
+  }
+
+  LoadContext& context() { return context_; }
+
+ private:
+  Node parsed(const std::string& text) {
+    std::optional<Node> node = parse_document(text, findings_);
+    if (!node) throw std::invalid_argument(text);
+    return std::move(*node);
+  }
+
+  Findings findings_;
+  LoadContext context_{.findings = findings_};
+};
+
+RetryPolicy attempts(uint32_t count) { return {.attempts = count}; }
+
+TEST_F(Functions, AreReadWhole) {
+  const auto subflow = function("{id: a, type: subflow, workflow: other}");
+  ASSERT_NE(subflow->subflow(), nullptr);
+  EXPECT_EQ(subflow->subflow()->workflow, "other");
+
+  const auto global = function("{id: b, type: knative-global, service: mail}");
+  EXPECT_EQ(std::get<NamedService>(global->runs).name, "mail");
+  EXPECT_TRUE(std::get<NamedService>(global->runs).global);
+  const auto local = function("{id: c, type: knative-namespace, service: mail}");
+  EXPECT_FALSE(std::get<NamedService>(local->runs).global);
+
+  const auto reusable = function(
+      "{id: d, type: reusable, image: 'reg:5000/a/b-c_d:1.2', cmd: run -x, size: large, scale: 2}");
+  const Container kept{
+      .image = "reg:5000/a/b-c_d:1.2", .cmd = "run -x", .size = ContainerSize::kLarge, .scale = 2};
+  EXPECT_EQ(std::get<Container>(reusable->runs), kept);
+  const auto isolated = function("{id: e, type: isolated, image: tool, size: medium}");
+  const Container once{.isolated = true, .image = "tool", .size = ContainerSize::kMedium};
+  EXPECT_EQ(std::get<Container>(isolated->runs), once);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Functions, HaveTheDefaultsOfTheDocument) {
+  const auto reusable = function("{id: a, type: reusable, image: tool}");
+  EXPECT_EQ(std::get<Container>(reusable->runs), Container{.image = "tool"});
+  EXPECT_THAT(reusable->files, IsEmpty());
+  EXPECT_FALSE(reusable->policy.retries);
+  EXPECT_EQ(reusable->policy.timeouts, TimeoutPolicy{});
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Functions, HaveFiles) {
+  const auto made = function(R"(
+id: a
+type: knative-global
+service: mail
+files:
+- key: plain
+- {key: text, scope: workflow, as: conf/app.txt, type: base64}
+- {key: bundle, scope: namespace, as: conf/more, type: tar}
+- {key: packed, scope: instance, type: tar.gz}
+)");
+  EXPECT_THAT(findings(), IsEmpty());
+  ASSERT_EQ(made->files.size(), 4U);
+  const auto row = [](const FunctionFile& file) {
+    return fmt::format("{} {} {} {}", file.key, to_string(file.scope), file.as,
+                       static_cast<int>(file.type));
+  };
+  EXPECT_EQ(row(made->files[0]), "plain instance plain 0");
+  EXPECT_EQ(row(made->files[1]), "text workflow conf/app.txt 1");
+  EXPECT_EQ(row(made->files[2]), "bundle namespace conf/more 2");
+  EXPECT_EQ(row(made->files[3]), "packed instance packed 3");
+}
+
+TEST_F(Functions, AreRefusedWithWhatIsWrong) {
+  struct Row {
+    const char* text;
+    const char* finding;
+  };
+  const char* const kTypes =
+      "\"subflow\", \"knative-global\", \"knative-namespace\", \"reusable\", \"isolated\"";
+  EXPECT_NE(function("{id: a, type: subflw, workflow: b}"), nullptr);
+  EXPECT_THAT(findings(),
+              ElementsAre(fmt::format("1:15 f.type: type is \"subflw\"; write one of {}; did you "
+                                      "mean \"subflow\"? [definition.value]",
+                                      kTypes)));
+  for (const Row& row : std::vector<Row>{
+           {"{id: b}", "1:1 f.type: \"type\" is missing [definition.missing]"},
+           {"{type: subflow, workflow: b}", "1:1 f.id: \"id\" is missing [definition.missing]"},
+           {"{id: c, type: subflow}",
+            "1:1 f.workflow: \"workflow\" is missing "
+            "[definition.missing]"},
+           {"{id: d, type: subflow, workflow: b, files: []}",
+            "1:37 f.files: \"files\" is not a known key here [definition.unknown_key]"},
+           {"{id: e, type: knative-global}",
+            "1:1 f.service: \"service\" is missing [definition.missing]"},
+           {"{id: f, type: knative-namespace, service: 'a b'}",
+            "1:43 f.service: \"a b\" is no identifier; write 1 to 128 letters, digits, \".\", "
+            "\"-\", \"_\" [definition.identifier]"},
+           {"{id: g, type: reusable}", "1:1 f.image: \"image\" is missing [definition.missing]"},
+           {"{id: h, type: isolated, image: ''}",
+            "1:32 f.image: image is empty; it must say something [definition.empty]"},
+           {"{id: i, type: isolated, image: --privileged}",
+            "1:32 f.image: \"--privileged\" is no name of an image; write one such as "
+            "registry.example/team/tool:1.2 [definition.value]"},
+           {"{id: j, type: isolated, image: a b}",
+            "1:32 f.image: \"a b\" is no name of an image; write one such as "
+            "registry.example/team/tool:1.2 [definition.value]"},
+           {"{id: k, type: isolated, image: a, size: huge}",
+            "1:41 f.size: size is \"huge\"; write one of \"small\", \"medium\", \"large\" "
+            "[definition.value]"},
+           {"{id: l, type: reusable, image: a, scale: -1}",
+            "1:42 f.scale: scale is -1; it must be between 0 and 1000 [definition.value]"},
+           {"{id: m, type: reusable, image: a, scale: 1001}",
+            "1:42 f.scale: scale is 1001; it must be between 0 and 1000 [definition.value]"},
+           {"{id: n, type: isolated, image: a, cmd: [run]}",
+            "1:40 f.cmd: cmd is a list; write a text [definition.type]"},
+           {"{id: o, type: isolated, image: a, retries: {maxAttempts: 3}}",
+            "1:44 f.retries: the keys leave open whose policy this is, steep or stevora; write "
+            "`vocabulary: steep` or `vocabulary: stevora` beside them [definition.vocabulary]"},
+       }) {
+    function(row.text);
+    EXPECT_THAT(findings(), ElementsAre(row.finding)) << row.text;
+  }
+  function("{id: twice, type: subflow, workflow: a}");
+  function("{id: twice, type: subflow, workflow: b}");
+  EXPECT_THAT(findings(), ElementsAre("1:6 f.id: there is a function \"twice\" already "
+                                      "[definition.duplicate_id]"));
+}
+
+TEST_F(Functions, HaveNoFileThatCannotBe) {
+  struct Row {
+    const char* files;
+    const char* finding;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"[{}]", "1:46 f.files[0].key: \"key\" is missing [definition.missing]"},
+           {"[{key: 1st}]",
+            "1:52 f.files[0].key: \"1st\" cannot name a variable: a letter, then up to 99 letters, "
+            "digits, `_`, `-` and `.` [definition.variable_key]"},
+           {"[{key: k, scope: thread}]",
+            "1:62 f.files[0].scope: scope is \"thread\"; write one of \"instance\", \"workflow\", "
+            "\"namespace\" [definition.value]"},
+           {"[{key: k, type: zip}]",
+            "1:61 f.files[0].type: type is \"zip\"; write one of \"plain\", \"base64\", \"tar\", "
+            "\"tar.gz\" [definition.value]"},
+           {"[{key: k, as: ../k}]",
+            "1:59 f.files[0].as: \"../k\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: /k}]",
+            "1:59 f.files[0].as: \"/k\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: a//k}]",
+            "1:59 f.files[0].as: \"a//k\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: .}]",
+            "1:59 f.files[0].as: \".\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: out/instance/k}]",
+            "1:59 f.files[0].as: \"out/instance/k\" cannot name a file: it is a path that stays in "
+            "the function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: out}]",
+            "1:52 f.files[0].key: \"out\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: ''}]",
+            "1:59 f.files[0].as: \"\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k, as: \"a\\tb\"}]",
+            "1:59 f.files[0].as: \"a\\x09b\" cannot name a file: it is a path that stays in the "
+            "function's folder, and outside of its `out` [definition.file_name]"},
+           {"[{key: k}, {key: k, scope: workflow}]",
+            "1:62 f.files[1].key: another file is called \"k\" already [definition.file_name]"},
+           {"[{key: a}, {key: b, as: a}]",
+            "1:69 f.files[1].as: another file is called \"a\" already [definition.file_name]"},
+           {"[{key: a}, {key: b, as: a/b}]",
+            "1:69 f.files[1].as: \"a\" and \"a/b\" cannot both be files: one lies in the other "
+            "[definition.file_name]"},
+           {"[{key: a, as: a/b}, {key: b, as: a}]",
+            "1:78 f.files[1].as: \"a/b\" and \"a\" cannot both be files: one lies in the other "
+            "[definition.file_name]"},
+       }) {
+    function(fmt::format("{{id: a, type: isolated, image: tool, files: {}}}", row.files));
+    Lines found = findings();
+    // All of them have one id.
+    std::erase_if(found, [](const std::string& one) { return one.ends_with("duplicate_id]"); });
+    EXPECT_THAT(found, ElementsAre(row.finding)) << row.files;
+  }
+}
+
+TEST_F(Functions, GiveTheirPolicyToActionsThatHaveNone) {
+  function("{id: f, type: subflow, workflow: w, retries: 'fixed(3, 1s)'}");
+  function("{id: g, type: subflow, workflow: w}");
+  context().default_retries = attempts(9);
+  EXPECT_EQ(policy("{function: f, retries: 'fixed(5, 1s)'}", attempts(4)).retries->attempts, 5U);
+  EXPECT_EQ(policy("{function: f}", attempts(4)).retries->attempts, 4U);
+  EXPECT_EQ(policy("{function: f}").retries->attempts, 3U);
+  EXPECT_EQ(policy("{function: g}").retries->attempts, 9U);
+  context().default_retries.reset();
+  EXPECT_FALSE(policy("{function: g}").retries);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Functions, GiveTheirTimeoutsToActionsKeyByKey) {
+  function("{id: f, type: subflow, workflow: w, maxInactivity: 1m, timeout: 1h}");
+  const TimeoutPolicy timeouts =
+      policy("{function: f, maxInactivity: {timeout: 5m, errorOnTimeout: true}}").timeouts;
+  EXPECT_EQ(timeouts[TimeoutKind::kHeartbeat], (Timeout{Span{.fixed = 5min}, Expiry::kRetryable}));
+  EXPECT_EQ(timeouts[TimeoutKind::kScheduleToClose], (Timeout{Span{.fixed = 1h}, Expiry::kFinal}));
+  EXPECT_EQ(timeouts[TimeoutKind::kStartToClose], std::nullopt);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Functions, WithATemporalTimeoutAreTriedAgainAsTemporalDoes) {
+  function("{id: f, type: subflow, workflow: w, startToCloseTimeout: 1m}");
+  function("{id: g, type: subflow, workflow: w, startToCloseTimeout: 1m, retries: 'fixed(3, 1s)'}");
+  function("{id: h, type: subflow, workflow: w}");
+  context().default_retries = attempts(9);
+  for (const char* action : {"{function: f}", "{function: h, scheduleToCloseTimeout: 1h}"}) {
+    const RetryPolicy retries = policy(action).retries.value();
+    EXPECT_EQ(retries.attempts, std::nullopt) << action;
+    EXPECT_EQ(retries.window, Span{.months = 120}) << action;
+  }
+  EXPECT_EQ(policy("{function: g}").retries->attempts, 3U);
+  EXPECT_EQ(policy("{function: f}", attempts(4)).retries->attempts, 4U);
+  EXPECT_EQ(policy("{function: h, maxRuntime: 1m}").retries->attempts, 9U);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Functions, WithATemporalTimeoutBoundEachAttemptAsAll) {
+  function("{id: f, type: subflow, workflow: w}");
+  const TimeoutPolicy temporal = policy("{function: f, scheduleToCloseTimeout: 1h}").timeouts;
+  EXPECT_EQ(temporal[TimeoutKind::kStartToClose], (Timeout{Span{.fixed = 1h}, Expiry::kRetryable}));
+  const TimeoutPolicy zart = policy("{function: f, timeout: 1h}").timeouts;
+  EXPECT_EQ(zart[TimeoutKind::kStartToClose], std::nullopt);
+}
+
+TEST_F(Functions, WithATemporalTimeoutNeedABound) {
+  function("{id: f, type: subflow, workflow: w, heartbeatTimeout: 1m}");
+  function("{id: g, type: subflow, workflow: w}");
+  EXPECT_THAT(findings(), IsEmpty());
+  const std::string wanted =
+      "the action needs a startToCloseTimeout or a scheduleToCloseTimeout [definition.missing]";
+  policy("{function: f}");
+  EXPECT_THAT(findings(),
+              ElementsAre("1:12 a.function: with a heartbeatTimeout of its function " + wanted));
+  policy("{function: g, scheduleToStartTimeout: 5m}");
+  EXPECT_THAT(findings(), ElementsAre("1:39 a.scheduleToStartTimeout: with a "
+                                      "scheduleToStartTimeout " +
+                                      wanted));
+  for (const char* bound : {"startToCloseTimeout", "scheduleToCloseTimeout", "maxRuntime"}) {
+    policy(fmt::format("{{function: f, {}: 5m}}", bound));
+    EXPECT_THAT(findings(), IsEmpty()) << bound;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
