@@ -232,7 +232,7 @@ Status check_names(const std::vector<TaskFile>& files) {
 }
 
 Status lay_out(const std::vector<TaskFile>& files, const fs::path& folder) {
-  const Descriptor root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!root) return bad(fmt::format("the folder of the task: {}", reason()));
   ::fchmod(root.fd(), kFolderMode);
   Allowance left;
@@ -294,19 +294,25 @@ Result<std::vector<std::string>> names_in(const Descriptor& folder, Allowance& l
   return names;
 }
 
-Result<std::string> read_file(const FolderEntry& entry, uint64_t most) {
+/// The first `most` bytes.
+Result<std::string> read_head(const FolderEntry& entry, uint64_t most) {
   std::string bytes;
   std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t count = ::read(entry.file.fd(), buffer.data(), buffer.size());
+  while (bytes.size() < most) {
+    const size_t room = std::min<uint64_t>(buffer.size(), most - bytes.size());
+    const ssize_t count = ::read(entry.file.fd(), buffer.data(), room);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return bad(reason());
-    if (count == 0) return bytes;
-    if (bytes.size() + static_cast<uint64_t>(count) > most) {
-      return bad(fmt::format("it is larger than {} bytes", most));
-    }
+    if (count == 0) break;
     bytes.append(buffer.data(), static_cast<size_t>(count));
   }
+  return bytes;
+}
+
+Result<std::string> read_file(const FolderEntry& entry, uint64_t most) {
+  std::string bytes = TRY(read_head(entry, most + 1));
+  if (bytes.size() > most) return bad(fmt::format("it is larger than {} bytes", most));
+  return bytes;
 }
 
 Status pack(const FolderEntry& folder, const std::string& prefix, ArchiveWriter& archive,
@@ -435,6 +441,16 @@ Result<std::vector<TaskVariable>> collect_variables(const fs::path& folder) {
     }
   }
   return variables;
+}
+
+Result<std::optional<std::string>> head_of_file(const fs::path& path, size_t most) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT) return std::nullopt;
+  const Result<FolderEntry> entry = open_entry(AT_FDCWD, path);
+  if (!entry) return fail_in(path.filename().string(), entry.error());
+  if (entry->is_folder()) return bad(path.filename().string() + ": it is a folder");
+  std::string bytes = TRY(read_head(*entry, most));
+  return bytes;
 }
 
 }  // namespace millrace

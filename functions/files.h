@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,9 @@ Status lay_out_files(const std::vector<TaskFile>& files, const std::filesystem::
 /// depend on names, contents and the right to execute only. Error kFunctionFiles names what can't
 /// become a variable: then nothing does.
 Result<std::vector<TaskVariable>> collect_variables(const std::filesystem::path& folder);
+
+/// The first `most` bytes of a regular file, which a function may have made; nullopt: there is
+/// none. Error kFunctionFiles: it is something else, or can't be read.
+Result<std::optional<std::string>> head_of_file(const std::filesystem::path& path, size_t most);
 
 }  // namespace millrace
