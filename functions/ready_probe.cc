@@ -51,7 +51,9 @@ bool ReadyProbe::look(Duration now) {
     return false;
   }
   if (!connected_) connected_ = now;
-  return now - *connected_ >= kStays;
+  if (now - *connected_ < kStays) return false;
+  attempt_.reset();  // one that serves one connection after the other waits for its end
+  return true;
 }
 
 }  // namespace millrace

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "functions/container.h"
-#include "functions/descriptor.h"
 #include "tests/unit/functions/fake_runtime.h"
+#include "tests/unit/functions/port_listener.h"
 #include "tests/unit/functions/told_tasks.h"
 #include "tests/unit/store/folder.h"
 
@@ -54,24 +52,6 @@ class HeldCalls final : public HttpCaller {
   mutable std::mutex mutex_;
   std::vector<HttpCall> calls_;
   std::vector<InstanceId> stopped_;
-};
-
-/// Somebody who listens on a port, as a container would: connections are taken and kept.
-class Listener8080 {
- public:
-  explicit Listener8080(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int yes = 1;
-    ::setsockopt(socket_.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(socket_.fd(), 16), 0);
-  }
-
- private:
-  Descriptor socket_;
 };
 
 class ContainerTest : public testing::Test {

@@ -28,10 +28,10 @@ class ReusableTest : public ContainerTest {
   /// Waits until the container that was started as that one is there, and listens in its place.
   void serve(size_t index) {
     ASSERT_TRUE(has_started(index + 1));
-    listeners_.push_back(std::make_unique<Listener8080>(port(index)));
+    listeners_.push_back(std::make_unique<PortListener>(port(index)));
   }
 
-  std::vector<std::unique_ptr<Listener8080>> listeners_;
+  std::vector<std::unique_ptr<PortListener>> listeners_;
 };
 
 TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
@@ -60,6 +60,15 @@ TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
   EXPECT_EQ(ended.variables[0].scope, VariableScope::kNamespace);
   EXPECT_EQ(ended.variables[0].value.bytes, "7");
   EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
+}
+
+TEST_F(ReusableTest, WhoeverLooksWhetherItListensHangsUp) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  const Descriptor peer = listeners_[0]->take();
+  char byte = 0;
+  EXPECT_EQ(::read(peer.fd(), &byte, 1), 0);
 }
 
 TEST_F(ReusableTest, OneContainerTakesAllCallsOfItsKind) {
