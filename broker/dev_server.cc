@@ -26,6 +26,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/programs.h"
 #include "base/time.h"
 #include "broker/connection.h"
 #include "broker/json_fields.h"
@@ -46,23 +47,6 @@ std::string read_text(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return std::move(text).str();
-}
-
-/// The program's path; empty: there is none that may be run.
-std::string find_program(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    return ::access(program.c_str(), X_OK) == 0 ? program : "";
-  }
-  const char* const variable = std::getenv("PATH");
-  std::string_view folders = variable == nullptr ? "/usr/bin:/bin" : variable;
-  // Debian puts it into a folder that is not in everyone's PATH.
-  const std::string all = std::string(folders) + ":/usr/sbin:/usr/local/sbin";
-  std::istringstream list(all);
-  for (std::string folder; std::getline(list, folder, ':');) {
-    const std::string path = (folder.empty() ? "." : folder) + "/" + program;
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
 }
 
 /// A JSON string is a string of nats-server's configuration too.

@@ -1,0 +1,175 @@
+#include "functions/archive.h"
+
+#include <utility>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include "model/task.h"
+
+namespace millrace {
+namespace {
+
+/// Uncompressed, with headers and filling: twice what an archive may hold. What is beyond has not
+/// been an archive of files.
+constexpr int64_t kMostUncompressed = int64_t{128} << 20;
+constexpr size_t kBlock = 512;
+/// Archives come from strangers: what their authors, owners and clocks were is of no meaning here.
+constexpr mode_t kFolderMode = 0755;
+constexpr mode_t kFileMode = 0644;
+constexpr mode_t kExecutable = 0111;
+
+tl::unexpected<Error> bad(std::string message) {
+  return fail(std::string(kFunctionFiles), std::move(message));
+}
+
+/// libarchive takes an archive that is cut between two entries for a whole one. A compressed one
+/// has the end of its compression to tell.
+bool has_end_mark(std::string_view tar) {
+  return tar.size() >= kBlock &&
+         tar.substr(tar.size() - kBlock).find_first_not_of('\0') == std::string_view::npos;
+}
+
+/// What an entry is that may not be in an archive; empty: it may.
+std::string_view kind_refused(archive_entry* entry) {
+  if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
+    return "a link";
+  }
+  if (archive_entry_sparse_count(entry) > 0) return "a sparse file";
+  switch (archive_entry_filetype(entry)) {
+    case AE_IFREG:
+    case AE_IFDIR:
+      return "";
+    case AE_IFLNK:
+      return "a link";
+    case AE_IFCHR:
+    case AE_IFBLK:
+      return "a device";
+    case AE_IFIFO:
+      return "a fifo";
+    default:
+      return "of an unknown kind";
+  }
+}
+
+/// Without anything on strings that the archive made: they may be of any bytes.
+std::string printable(const char* text) {
+  std::string shown = text == nullptr ? "?" : std::string(text).substr(0, 100);
+  for (char& byte : shown) {
+    if (byte < ' ' || byte > '~') byte = '?';
+  }
+  return shown;
+}
+
+}  // namespace
+
+ArchiveReader::ArchiveReader(std::string_view bytes, bool gzip)
+    : bytes_(bytes), gzip_(gzip), archive_(archive_read_new(), archive_read_free) {
+  archive_read_support_format_tar(archive_.get());
+  if (gzip) archive_read_support_filter_gzip(archive_.get());
+  archive_read_open_memory(archive_.get(), bytes_.data(), bytes_.size());
+}
+
+tl::unexpected<Error> ArchiveReader::broken() const {
+  return bad(fmt::format("the archive is corrupt or truncated: {}",
+                         printable(archive_error_string(archive_.get()))));
+}
+
+Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
+  archive_entry* entry = nullptr;
+  const int code = archive_read_next_header(archive_.get(), &entry);
+  if (archive_filter_bytes(archive_.get(), 0) > kMostUncompressed) {
+    return bad(
+        fmt::format("the archive has more than {} MiB uncompressed", kMostUncompressed >> 20));
+  }
+  // The source itself counts as one.
+  if (gzip_ && archive_filter_count(archive_.get()) != 2) {
+    return bad("the archive is not compressed by gzip, once");
+  }
+  if (code == ARCHIVE_EOF) {
+    if (!gzip_ && !has_end_mark(bytes_)) {
+      return bad("the archive is corrupt or truncated: no end mark");
+    }
+    return std::nullopt;
+  }
+  // A warning is one of names in another alphabet, which their reader judges.
+  if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return broken();
+  const char* const path = archive_entry_pathname(entry);
+  if (path == nullptr) return bad("an entry has no name");
+  const std::string_view refused = kind_refused(entry);
+  if (!refused.empty()) {
+    return bad(fmt::format("entry {} is {}; regular files and folders are taken", printable(path),
+                           refused));
+  }
+  const int64_t size = archive_entry_size(entry);
+  if (size < 0) return bad(fmt::format("entry {} has a size below zero", printable(path)));
+  return ArchiveEntry{.path = path,
+                      .is_folder = archive_entry_filetype(entry) == AE_IFDIR,
+                      .executable = (archive_entry_mode(entry) & kExecutable) != 0,
+                      .size = static_cast<uint64_t>(size)};
+}
+
+Result<std::string_view> ArchiveReader::read() {
+  const la_ssize_t count = archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
+  if (count < 0) return broken();
+  return std::string_view(buffer_.data(), static_cast<size_t>(count));
+}
+
+ArchiveWriter::ArchiveWriter(size_t most)
+    : most_(most), archive_(archive_write_new(), archive_write_free) {
+  // It takes names as they are; in pax they would have to be of the process's locale.
+  archive_write_set_format_gnutar(archive_.get());
+  archive_write_add_filter_gzip(archive_.get());
+  archive_write_set_options(archive_.get(), "gzip:!timestamp");
+  archive_write_set_bytes_in_last_block(archive_.get(), 1);
+  const auto write = [](archive* writer, void* self, const void* bytes, size_t size) -> la_ssize_t {
+    auto* const own = static_cast<ArchiveWriter*>(self);
+    if (own->packed_.size() + size > own->most_) {
+      archive_set_error(writer, ARCHIVE_FATAL, "too large");
+      return -1;
+    }
+    own->packed_.append(static_cast<const char*>(bytes), size);
+    return static_cast<la_ssize_t>(size);
+  };
+  archive_write_open(archive_.get(), this, nullptr, write, nullptr);
+}
+
+Status ArchiveWriter::add_folder(const std::string& path) {
+  archive_entry* const entry = archive_entry_new();
+  archive_entry_set_filetype(entry, AE_IFDIR);
+  archive_entry_set_perm(entry, kFolderMode);
+  return add(entry, path, "");
+}
+
+Status ArchiveWriter::add_file(const std::string& path, std::string_view bytes, bool executable) {
+  archive_entry* const entry = archive_entry_new();
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_perm(entry, executable ? kFileMode | kExecutable : kFileMode);
+  archive_entry_set_size(entry, static_cast<la_int64_t>(bytes.size()));
+  return add(entry, path, bytes);
+}
+
+Status ArchiveWriter::add(archive_entry* entry, const std::string& path, std::string_view bytes) {
+  const std::unique_ptr<archive_entry, void (*)(archive_entry*)> freed(entry, archive_entry_free);
+  archive_entry_copy_pathname(entry, path.c_str());
+  archive_entry_set_mtime(entry, 0, 0);
+  if (archive_write_header(archive_.get(), entry) < ARCHIVE_WARN) return too_large();
+  while (!bytes.empty()) {
+    const la_ssize_t count = archive_write_data(archive_.get(), bytes.data(), bytes.size());
+    if (count <= 0) return too_large();
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Result<std::string> ArchiveWriter::finish() {
+  if (archive_write_close(archive_.get()) != ARCHIVE_OK) return too_large();
+  return std::move(packed_);
+}
+
+tl::unexpected<Error> ArchiveWriter::too_large() const {
+  return bad(fmt::format("as an archive it is larger than {} bytes", most_));
+}
+
+}  // namespace millrace

@@ -1,0 +1,114 @@
+#include "functions/container_command.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMaxImageName = 512;
+
+struct Share {
+  const char* cpus;
+  const char* memory;
+};
+
+/// Document 003, "ReusableFunctionDefinition".
+Share share_of(ContainerSize size) {
+  switch (size) {
+    case ContainerSize::kSmall:
+      return {"1", "256m"};
+    case ContainerSize::kMedium:
+      return {"1", "512m"};
+    case ContainerSize::kLarge:
+      return {"2", "1024m"};
+  }
+  return {"1", "256m"};
+}
+
+tl::unexpected<Error> bad(std::string message) {
+  return fail(std::string(kFunctionUnavailable), std::move(message));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
+                                             const Container& container) {
+  if (!is_image_name(container.image)) {
+    return bad(fmt::format("`{}` is no name of an image", container.image));
+  }
+  const Share share = share_of(container.size);
+  std::vector<std::string> command = {
+      plan.runtime, "run", "--rm",
+      // What it prints is read here, and nowhere kept.
+      "--log-driver=none",
+      // Who removes it means at once.
+      "--stop-timeout=0", fmt::format("--name={}", plan.name),
+      fmt::format("--label={}={}", kDataLabel, plan.data_id),
+      fmt::format("--label={}={}", kTaskLabel, plan.task),
+      fmt::format("--mount=type=bind,source={},target={}", plan.source.string(), plan.target),
+      "--cap-drop=all", "--security-opt=no-new-privileges", "--pids-limit=256",
+      fmt::format("--cpus={}", share.cpus), fmt::format("--memory={}", share.memory), "--read-only",
+      "--tmpfs=/tmp:size=64m,mode=1777"};
+  if (plan.reads_input) command.push_back("--interactive");
+  if (plan.port != 0) {
+    command.push_back(fmt::format("--publish=127.0.0.1:{}:{}", plan.port, kContainerPort));
+  }
+  if (!plan.network.empty()) command.push_back("--network=" + plan.network);
+  command.insert(command.end(), plan.options.begin(), plan.options.end());
+  command.insert(command.end(), {"--", container.image});
+  std::vector<std::string> words = TRY(split_words(container.cmd));
+  std::move(words.begin(), words.end(), std::back_inserter(command));
+  return command;
+}
+
+Result<std::vector<std::string>> split_words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char byte = line[i];
+    if (byte == '\0') return bad("cmd: there is a zero byte in it");
+    if (byte == '\\' && quote != '\'') {
+      if (++i == line.size()) return bad("cmd: there is nothing behind the last backslash");
+      const bool is_taken =
+          quote == 0 || std::string_view("\"\\$`").find(line[i]) != std::string_view::npos;
+      if (!is_taken) word += byte;
+      word += line[i];
+      in_word = true;
+    } else if (quote != 0) {
+      if (byte == quote) {
+        quote = 0;
+      } else {
+        word += byte;
+      }
+    } else if (byte == '"' || byte == '\'') {
+      quote = byte;
+      in_word = true;
+    } else if (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') {
+      if (in_word) words.push_back(std::exchange(word, ""));
+      in_word = false;
+    } else {
+      word += byte;
+      in_word = true;
+    }
+  }
+  if (quote != 0) return bad(fmt::format("cmd: the quote {} has no end", quote));
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+bool is_image_name(std::string_view name) {
+  static const RE2 kName(
+      "(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?"  // registry
+      "[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*"
+      "(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
+      "(?:@[A-Za-z0-9+._-]+:[A-Fa-f0-9]{32,})?");
+  return name.size() <= kMaxImageName && RE2::FullMatch(name, kName);
+}
+
+}  // namespace millrace

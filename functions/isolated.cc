@@ -1,0 +1,117 @@
+#include "functions/isolated.h"
+
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "functions/files.h"
+#include "functions/output_lines.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using Answer = tl::expected<std::string, WorkflowError>;
+
+constexpr const char* kInput = "input.json";
+constexpr const char* kVariables = "vars";
+constexpr fs::perms kReadable =
+    fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
+/// SIGKILL, as a shell has it: what the kernel sends when memory is used up.
+constexpr int kKilled = 137;
+constexpr size_t kMaxErrorBytes = size_t{64} << 10;
+
+tl::unexpected<WorkflowError> error(std::string_view code, std::string message) {
+  return tl::unexpected(WorkflowError{std::string(code), std::move(message)});
+}
+
+tl::unexpected<WorkflowError> error(const Error& from) { return error(from.code, from.message); }
+
+Answer bounded(std::string bytes, std::string_view where) {
+  if (bytes.size() <= kMaxAnswerBytes) return bytes;
+  return error(kFunctionTooLarge,
+               fmt::format("{} is larger than {} bytes", where, kMaxAnswerBytes));
+}
+
+/// `{"code","msg"}`
+WorkflowError error_of(std::string_view text) {
+  const Result<Json> parsed = parse_json(text);
+  if (!parsed || !parsed->is_object() || !parsed->contains("code") ||
+      !(*parsed)["code"].is_string() || (*parsed)["code"].get_ref<const std::string&>().empty()) {
+    return {std::string(kFunctionUnavailable), R"(its error.json is not {"code","msg"})"};
+  }
+  const Json& message = parsed->value("msg", Json());
+  return {(*parsed)["code"].get<std::string>(),
+          message.is_string() ? message.get<std::string>() : ""};
+}
+
+/// Of one that has not said itself what is wrong.
+Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output_result) {
+  if (end.code == kKilled) {
+    return error(kFunctionUnavailable,
+                 "its container was killed: it may have needed more memory than its size has");
+  }
+  if (end.code != 0) {
+    return error(kFunctionUnavailable, fmt::format("its container ended with code {}{}{}", end.code,
+                                                   end.errors.empty() ? "" : ": ", end.errors));
+  }
+  const Result<std::optional<std::string>> output =
+      head_of_file(folder / "output.json", kMaxAnswerBytes + 1);
+  if (!output) return error(output.error());
+  if (*output) return bounded(**output, "output.json");
+  const Result<std::optional<std::string>> done = head_of_file(folder / "done", 0);
+  if (done && *done) return "";
+  is_output_result = true;
+  return bounded(end.output, "what it wrote to its standard output");
+}
+
+}  // namespace
+
+Status lay_out_isolated(const Task& task, const fs::path& folder) {
+  const fs::path input = folder / kInput;
+  std::error_code failed;
+  fs::create_directory(folder, failed);
+  // As the folders of files are: for a container of any user.
+  if (!failed) fs::permissions(folder, fs::perms::all, failed);
+  const bool is_written =
+      !failed && (std::ofstream(input, std::ios::binary) << task.input).flush().good();
+  if (is_written) fs::permissions(input, kReadable, failed);
+  Status done = is_written && !failed
+                    ? lay_out_files(task.files, folder / kVariables)
+                    : fail(std::string(kFunctionFiles), "the folder of the task can't be made");
+  if (!done) fs::remove_all(folder, failed);
+  return done;
+}
+
+IsolatedAnswer read_isolated(const fs::path& folder, const IsolatedEnd& end) {
+  IsolatedAnswer all{.ended = {.result = ""}};
+  const Result<std::optional<std::string>> log =
+      head_of_file(folder / "out.log", kMaxOutputBytes + 1);
+  if (log && *log) all.log = **log;
+
+  const Result<std::optional<std::string>> failure =
+      head_of_file(folder / "error.json", kMaxErrorBytes);
+  const bool has_failed_itself = failure && *failure;
+  if (has_failed_itself) {
+    all.ended.result = tl::unexpected(error_of(**failure));
+  } else if (!failure) {
+    all.ended.result = error(failure.error());
+  } else {
+    all.ended.result = answer_of(folder, end, all.is_output_result);
+  }
+  if (!all.ended.result && !has_failed_itself) return all;
+
+  Result<std::vector<TaskVariable>> variables = collect_variables(folder / kVariables);
+  if (variables) {
+    all.ended.variables = *std::move(variables);
+  } else if (all.ended.result) {
+    all.ended.result = error(variables.error());
+  }
+  return all;
+}
+
+}  // namespace millrace

@@ -1,0 +1,155 @@
+// What is said to the runtime.
+#include "functions/container_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+const ContainerPlan kPlan = {.runtime = "/usr/bin/podman",
+                             .name = "millrace-1",
+                             .data_id = "data",
+                             .task = "task",
+                             .source = "/some where/x",
+                             .target = "/direktiv-data"};
+
+Words command(const Container& container, const ContainerPlan& plan = kPlan) {
+  const Result<Words> command = run_command(plan, container);
+  EXPECT_TRUE(command) << command.error().message;
+  return command ? *command : Words();
+}
+
+TEST(ContainerCommandTest, AContainerGetsNoMoreThanItMustHave) {
+  EXPECT_THAT(
+      command({.image = "image", .cmd = "run 'with this'"}),
+      ElementsAre("/usr/bin/podman", "run", "--rm", "--log-driver=none", "--stop-timeout=0",
+                  "--name=millrace-1", "--label=millrace.data=data", "--label=millrace.task=task",
+                  "--mount=type=bind,source=/some where/x,target=/direktiv-data", "--cap-drop=all",
+                  "--security-opt=no-new-privileges", "--pids-limit=256", "--cpus=1",
+                  "--memory=256m", "--read-only", "--tmpfs=/tmp:size=64m,mode=1777", "--", "image",
+                  "run", "with this"));
+}
+
+TEST(ContainerCommandTest, TheSizeSaysHowMuch) {
+  const Words medium = command({.image = "image", .size = ContainerSize::kMedium});
+  EXPECT_THAT(medium, Contains("--cpus=1"));
+  EXPECT_THAT(medium, Contains("--memory=512m"));
+  const Words large = command({.image = "image", .size = ContainerSize::kLarge});
+  EXPECT_THAT(large, Contains("--cpus=2"));
+  EXPECT_THAT(large, Contains("--memory=1024m"));
+}
+
+TEST(ContainerCommandTest, PortsAreOfThisMachineOnlyAndTheNetworkIsTheSettings) {
+  ContainerPlan plan = kPlan;
+  plan.port = 1234;
+  plan.network = "functions";
+  plan.options = {"--env=A=b"};
+  plan.reads_input = true;
+  const Words words = command({.image = "image"}, plan);
+  EXPECT_THAT(words, Contains("--publish=127.0.0.1:1234:8080"));
+  EXPECT_THAT(words, Contains("--network=functions"));
+  EXPECT_THAT(words, Contains("--env=A=b"));
+  EXPECT_THAT(words, Contains("--interactive"));
+  EXPECT_THAT(command({.image = "image"}), Not(Contains(HasSubstr("--publish"))));
+}
+
+TEST(ContainerCommandTest, WordsAreThoseOfAShell) {
+  const std::vector<std::pair<std::string, Words>> lines = {
+      {"", {}},
+      {"  \t\n ", {}},
+      {"one", {"one"}},
+      {" one  two\tthree\n", {"one", "two", "three"}},
+      {"'a b' \"c d\"", {"a b", "c d"}},
+      {"a'b c'd\"e f\"g", {"ab cde fg"}},
+      {"'' \"\" x", {"", "", "x"}},
+      {R"(a\ b)", {"a b"}},
+      {R"('a\b')", {R"(a\b)"}},
+      {R"("a\"b\\c\$d\`e\f")", {R"(a"b\c$d`e\f)"}},
+      {R"(\'x\')", {"'x'"}},
+      {R"('it'\''s')", {"it's"}},
+      {"sh -c 'echo $HOME | cat > /tmp/x; ls *'", {"sh", "-c", "echo $HOME | cat > /tmp/x; ls *"}},
+      {"echo $HOME `id` $(id) * ~ # | & ; < >",
+       {"echo", "$HOME", "`id`", "$(id)", "*", "~", "#", "|", "&", ";", "<", ">"}},
+      {"--privileged", {"--privileged"}},
+      {"ünï 'cödé'", {"ünï", "cödé"}},
+  };
+  for (const auto& [line, words] : lines) {
+    const Result<Words> split = split_words(line);
+    ASSERT_TRUE(split) << line << ": " << split.error().message;
+    EXPECT_EQ(*split, words) << line;
+  }
+}
+
+TEST(ContainerCommandTest, AnUnendedQuoteIsAnError) {
+  const std::vector<std::string> lines = {
+      "'", "\"", "a 'b", "a \"b", "\"a\\\"", "a\\", std::string("a\0b", 3)};
+  for (const std::string& line : lines) {
+    EXPECT_FALSE(split_words(line)) << line;
+    const Result<Words> command = run_command(kPlan, {.image = "image", .cmd = line});
+    ASSERT_FALSE(command) << line;
+    EXPECT_EQ(command.error().code, kFunctionUnavailable);
+    EXPECT_THAT(command.error().message, HasSubstr("cmd: "));
+  }
+}
+
+TEST(ContainerCommandTest, NamesOfImagesAreTaken) {
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  for (const std::string name :
+       {"busybox", "busybox:1.35", "library/busybox", "docker.io/library/busybox:latest",
+        "localhost/x:test", "localhost:5000/a/b_c/d-e:v1.2_3", "registry.example.com:443/x"}) {
+    EXPECT_TRUE(is_image_name(name)) << name;
+    EXPECT_TRUE(is_image_name(name + digest)) << name;
+  }
+}
+
+TEST(ContainerCommandTest, WhatIsNoImageIsNotRun) {
+  const std::vector<std::string> names = {"",
+                                          "-it",
+                                          "--privileged",
+                                          "--volume=/:/host",
+                                          "a b",
+                                          "a\nb",
+                                          "a;b",
+                                          "$(id)",
+                                          "`id`",
+                                          "/etc",
+                                          "./x",
+                                          "../x",
+                                          "dir:/etc",
+                                          "docker-archive:/tmp/x.tar",
+                                          "oci:/tmp/x",
+                                          "oci-archive:/x",
+                                          "docker://x",
+                                          "docker-daemon:x:y",
+                                          "containers-storage:[overlay@/x]y",
+                                          "http://x/y",
+                                          "x/",
+                                          "x//y",
+                                          "x:",
+                                          "x@",
+                                          "x@sha256:",
+                                          "x@sha256:12",
+                                          "x:y:z",
+                                          "x:80/y:z:w",
+                                          "ünï",
+                                          ":x",
+                                          "@x",
+                                          "*",
+                                          std::string("a\0b", 3),
+                                          std::string(600, 'a')};
+  for (const std::string& name : names) {
+    const Result<Words> command = run_command(kPlan, {.image = name});
+    ASSERT_FALSE(command) << name;
+    EXPECT_EQ(command.error().code, kFunctionUnavailable) << name;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

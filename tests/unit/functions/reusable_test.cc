@@ -1,0 +1,315 @@
+// Reusable functions, on a runtime that is a script and an HTTP caller that is the test: when
+// containers come, who gets which call, and when they go.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/functions/container_fixture.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ReusableTest : public ContainerTest {
+ protected:
+  ReusableTest() { runtime_.add_image("serve", "exec sleep 1000"); }
+
+  /// The folder of a call on this machine.
+  fs::path files_of(size_t container, uint32_t task) const {
+    return settings_.folder / option(container, "name") / to_string(id(task));
+  }
+
+  /// Waits until the container that was started as that one is there, and listens in its place.
+  void serve(size_t index) {
+    ASSERT_TRUE(has_started(index + 1));
+    listeners_.push_back(std::make_unique<PortListener>(port(index)));
+  }
+
+  std::vector<std::unique_ptr<PortListener>> listeners_;
+};
+
+TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
+  Task task = reusable(1, "serve");
+  task.files = {{"note", FileType::kPlain, "hello"}};
+  runner().run(task);
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  const HttpCall call = calls_.at(0);
+  EXPECT_EQ(call.url, fmt::format("http://127.0.0.1:{}/", port(0)));
+  EXPECT_EQ(call.folder, "/mnt/shared/" + to_string(id(1)));
+  EXPECT_EQ(call.task.input, R"({"a":1})");
+  EXPECT_THAT(call.task.files, IsEmpty());
+  EXPECT_TRUE(told_.has_started(id(1)));
+  EXPECT_EQ(option(0, "mount"), fmt::format("type=bind,source={},target=/mnt/shared",
+                                            (settings_.folder / option(0, "name")).string()));
+  EXPECT_TRUE(fs::exists(files_of(0, 1) / "note"));
+
+  call.alive();
+  EXPECT_TRUE(eventually([&] { return told_.count<TaskAlive>(id(1)) > 0; }));
+  std::ofstream(files_of(0, 1) / "out/namespace/result") << "7";
+  call.done("{}");
+  const TaskEnded ended = told_.end_of(id(1));
+  EXPECT_EQ(*ended.result, "{}");
+  ASSERT_EQ(ended.variables.size(), 1u);
+  EXPECT_EQ(ended.variables[0].scope, VariableScope::kNamespace);
+  EXPECT_EQ(ended.variables[0].value.bytes, "7");
+  EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
+}
+
+TEST_F(ReusableTest, WhoeverLooksWhetherItListensHangsUp) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  const Descriptor peer = listeners_[0]->take();
+  char byte = 0;
+  EXPECT_EQ(::read(peer.fd(), &byte, 1), 0);
+}
+
+TEST_F(ReusableTest, OneContainerTakesAllCallsOfItsKind) {
+  for (uint32_t number = 1; number <= 3; ++number) runner().run(reusable(number, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(3));
+  Task elsewhere = reusable(4, "serve");
+  elsewhere.space = "other";
+  runner().run(elsewhere);
+  serve(1);
+  ASSERT_TRUE(calls_.have(4));
+  EXPECT_NE(calls_.at(3).url, calls_.at(0).url);
+  EXPECT_EQ(runtime_.calls("run").size(), 2u);
+}
+
+TEST_F(ReusableTest, SoManyCallsGoToOneAtOnce) {
+  settings_.calls_each = 2;
+  for (uint32_t number = 1; number <= 3; ++number) runner().run(reusable(number, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(2));
+  EXPECT_FALSE(told_.has_started(id(3)));
+  calls_.at(0).done("1");
+  ASSERT_TRUE(calls_.have(3));
+  EXPECT_EQ(calls_.at(2).task.id, id(3));
+}
+
+TEST_F(ReusableTest, AnErrorIsTheFunctionsAndItsFilesAreTaken) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  std::ofstream(files_of(0, 1) / "out/instance/tried") << "1";
+  calls_.at(0).done(tl::unexpected(WorkflowError{"shop.empty", "nothing left"}));
+  const TaskEnded ended = told_.end_of(id(1));
+  EXPECT_EQ(ended.result.error(), (WorkflowError{"shop.empty", "nothing left"}));
+  EXPECT_EQ(ended.variables.size(), 1u);
+}
+
+TEST_F(ReusableTest, WhatCanBeNoVariableIsAnError) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  fs::create_symlink("/etc/passwd", files_of(0, 1) / "out/instance/x");
+  calls_.at(0).done("1");
+  EXPECT_EQ(told_.end_of(id(1)).result.error().code, kFunctionFiles);
+}
+
+TEST_F(ReusableTest, FilesOfACallCanNotBeLedElsewhere) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  // What a container does that knows the id of the next call.
+  fs::create_directory(folder_.path() / "target");
+  fs::create_symlink(folder_.path() / "target", files_of(0, 2));
+  Task task = reusable(2, "serve");
+  task.files = {{"evil", FileType::kPlain, "x"}};
+  EXPECT_EQ(run(task).result.error().code, kFunctionFiles);
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "target"));
+}
+
+TEST_F(ReusableTest, OneThatNobodyCallsIsRemovedAfterAWhile) {
+  settings_.idle = Duration(50);
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  EXPECT_TRUE(are_running(1));
+  calls_.at(0).done("1");
+  EXPECT_TRUE(are_gone());
+  EXPECT_EQ(runtime_.calls("rm").size(), 1u);
+  EXPECT_TRUE(eventually([&] { return folders() == 0; }));
+  runner().run(reusable(2, "serve"));
+  serve(1);
+  EXPECT_TRUE(calls_.have(2));
+}
+
+TEST_F(ReusableTest, SoManyAreKeptAsScaleSays) {
+  settings_.idle = Duration(0);
+  settings_.calls_each = 10'000;
+  runner().run(reusable(1, "serve", 3));
+  for (size_t i = 0; i < 3; ++i) serve(i);
+  ASSERT_TRUE(calls_.have(1));
+  calls_.at(0).done("1");
+  EXPECT_TRUE(told_.end_of(id(1)).result);
+  EXPECT_TRUE(are_running(3));
+  // The next ones go to those that have least to do, as soon as they listen.
+  std::set<std::string> urls;
+  EXPECT_TRUE(eventually([&] {
+    const size_t number = calls_.size() + 1;
+    runner().run(reusable(static_cast<uint32_t>(number), "serve", 3));
+    if (calls_.have(number)) urls.insert(calls_.at(number - 1).url);
+    return urls.size() == 3;
+  }));
+  EXPECT_EQ(runtime_.calls("run").size(), 3u);
+}
+
+TEST_F(ReusableTest, ANewScaleHoldsFromTheNextTaskOn) {
+  settings_.idle = Duration(50);
+  runner().run(reusable(1, "serve", 2));
+  serve(0);
+  serve(1);
+  ASSERT_TRUE(calls_.have(1));
+  ASSERT_TRUE(are_running(2));
+  runner().run(reusable(2, "serve", 0));
+  ASSERT_TRUE(calls_.have(2));
+  calls_.at(0).done("1");
+  calls_.at(1).done("1");
+  EXPECT_TRUE(are_gone());
+}
+
+TEST_F(ReusableTest, OneThatIsKeptAndDiesIsStartedAgain) {
+  runtime_.add_image("serve", "until [ -f $data/die ]; do sleep 0.01; done");
+  runner().run(reusable(1, "serve", 1));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  calls_.at(0).done("1");
+  EXPECT_TRUE(told_.end_of(id(1)).result);
+  std::ofstream(settings_.folder / option(0, "name") / "die") << "";
+  EXPECT_TRUE(has_started(2));
+}
+
+TEST_F(ReusableTest, OneThatDiesTakesItsCallsWithIt) {
+  runtime_.add_image("serve", R"(
+    until [ -f $data/die ]; do sleep 0.01; done
+    echo 'out of luck' >&2
+    exit 3)");
+  runner().run(reusable(1, "serve"));
+  runner().run(reusable(2, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(2));
+  std::ofstream(settings_.folder / option(0, "name") / "die") << "";
+  for (const uint32_t number : {1, 2}) {
+    const TaskEnded ended = told_.end_of(id(number));
+    ASSERT_FALSE(ended.result);
+    EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
+    EXPECT_THAT(ended.result.error().message, HasSubstr("ended with code 3: out of luck"));
+  }
+  EXPECT_THAT(calls_.stopped(), testing::UnorderedElementsAre(id(1), id(2)));
+  calls_.at(0).done("late");
+  runner().run(reusable(3, "serve"));
+  serve(1);
+  EXPECT_TRUE(calls_.have(3));
+  EXPECT_EQ(told_.count<TaskEnded>(id(1)), 1u);
+}
+
+TEST_F(ReusableTest, OneThatEndsBeforeItListensFailsWhatWaits) {
+  runtime_.add_image("broken", "echo 'no config' >&2; exit 2");
+  runner().run(reusable(1, "broken"));
+  runner().run(reusable(2, "missing"));
+  const TaskEnded ended = told_.end_of(id(1));
+  ASSERT_FALSE(ended.result);
+  EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
+  EXPECT_THAT(ended.result.error().message, HasSubstr("code 2: no config"));
+  EXPECT_THAT(told_.end_of(id(2)).result.error().message, HasSubstr("image not known"));
+  EXPECT_EQ(calls_.size(), 0u);
+}
+
+TEST_F(ReusableTest, OneThatNeverListensIsGivenUp) {
+  settings_.start_timeout = Duration(200);
+  const TaskEnded ended = run(reusable(1, "serve"));
+  ASSERT_FALSE(ended.result);
+  EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
+  EXPECT_THAT(ended.result.error().message, HasSubstr("does not listen on port 8080"));
+  EXPECT_TRUE(are_gone());
+}
+
+TEST_F(ReusableTest, ACallThatIsStoppedIsAskedToEndAndTheContainerStays) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  runner().stop(id(1));
+  EXPECT_TRUE(eventually([&] { return calls_.stopped().size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
+  calls_.at(0).done("late");
+  runner().run(reusable(2, "serve"));
+  ASSERT_TRUE(calls_.have(2));
+  calls_.at(1).done("1");
+  EXPECT_TRUE(told_.end_of(id(2)).result);
+  EXPECT_EQ(told_.count<TaskEnded>(id(1)), 0u);
+  EXPECT_EQ(runtime_.calls("run").size(), 1u);
+}
+
+TEST_F(ReusableTest, AnAnswerToAnEarlierRunIsNotThatOfTheNext) {
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  runner().stop(id(1));
+  runner().run(reusable(1, "serve"));
+  ASSERT_TRUE(calls_.have(2));
+  calls_.at(0).done("early");
+  calls_.at(1).done("right");
+  EXPECT_EQ(*told_.end_of(id(1)).result, "right");
+}
+
+TEST_F(ReusableTest, WhatItPrintsIsToldWhereThereIsOneCallOnly) {
+  runtime_.add_image("serve", R"(
+    until [ -f $data/talk ]; do sleep 0.01; done
+    echo 'to whom it concerns'
+    sleep 1000)");
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  std::ofstream(settings_.folder / option(0, "name") / "talk") << "";
+  EXPECT_TRUE(eventually([&] { return !told_.output(id(1)).empty(); }));
+  EXPECT_THAT(told_.output(id(1)), ElementsAre("to whom it concerns"));
+}
+
+TEST_F(ReusableTest, OneThatIsIdleMakesRoomForWhoeverWaits) {
+  settings_.containers = 1;
+  runtime_.add_image("true", "echo 1");
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  runner().run(isolated(2, "true"));
+  runner().run(reusable(3, "serve"));
+  ASSERT_TRUE(calls_.have(2));  // while it has calls it stays
+  EXPECT_FALSE(told_.has_started(id(2)));
+  calls_.at(0).done("1");
+  calls_.at(1).done("1");
+  EXPECT_TRUE(told_.end_of(id(2)).result);
+}
+
+TEST_F(ReusableTest, NoneIsKeptBeyondTheBound) {
+  settings_.containers = 2;
+  runner().run(reusable(1, "serve", 1'000'000));
+  serve(0);
+  serve(1);
+  ASSERT_TRUE(calls_.have(1));
+  calls_.at(0).done("1");
+  EXPECT_TRUE(told_.end_of(id(1)).result);
+  EXPECT_EQ(runtime_.calls("run").size(), 2u);
+}
+
+TEST_F(ReusableTest, NothingRunsOnWhenTheRunnerEnds) {
+  runner().run(reusable(1, "serve", 2));
+  serve(0);
+  serve(1);
+  ASSERT_TRUE(calls_.have(1));
+  ASSERT_TRUE(are_running(2));
+  runner_.reset();
+  EXPECT_THAT(runtime_.containers(), IsEmpty());
+  calls_.at(0).done("to nobody");
+}
+
+}  // namespace
+}  // namespace millrace

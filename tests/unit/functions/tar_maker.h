@@ -1,0 +1,41 @@
+// Tar archives by bytes, so that a test can make those that no tool would.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+/// What a header says.
+struct TarHeader {
+  std::string name;
+  char type = '0';
+  uint64_t size = 0;
+  uint32_t mode = 0644;
+  std::string link;
+};
+
+class TarMaker {
+ public:
+  TarMaker& header(const TarHeader& header);
+  /// Filled up to a whole block.
+  TarMaker& content(std::string_view bytes);
+
+  TarMaker& file(const std::string& name, std::string_view bytes, uint32_t mode = 0644);
+  TarMaker& folder(const std::string& name);
+  TarMaker& link(const std::string& name, char type, const std::string& target);
+  /// A pax header in front of what follows: `key=value`.
+  TarMaker& pax(std::string_view key, std::string_view value, char type = 'x');
+
+  /// What has been made, without the end mark.
+  const std::string& open_ended() const { return bytes_; }
+  std::string finish() const { return bytes_ + std::string(1024, '\0'); }
+
+ private:
+  std::string bytes_;
+};
+
+std::string gzip(std::string_view bytes);
+
+}  // namespace millrace
