@@ -1,4 +1,4 @@
-// Client: asks a millrace server by HTTP. Blocking; one thread. The only file that includes curl.h.
+// Client: asks a millrace server by HTTP. Blocking; one thread.
 #pragma once
 
 #include <memory>

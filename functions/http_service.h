@@ -1,0 +1,102 @@
+// What a function is by HTTP (INTERFACES "Functions"): how a task is asked for and its answer read,
+// for whoever calls services, those that run in containers among them; and the runner of tasks
+// whose target is an HTTP service.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "base/time.h"
+#include "functions/http_client.h"
+#include "model/task.h"
+#include "orchestrator/runtime/seams.h"
+
+namespace millrace {
+
+/// What is told of a call, on the client's thread: brief, and without blocking.
+struct ServiceWatch {
+  /// The request goes out. May be empty.
+  std::function<void()> sent;
+  /// Something of the answer came; as often as it does. May be empty.
+  std::function<void()> alive;
+  /// Just once, whatever happens: the body of the answer, or the function's error, or one of those
+  /// of model/task.h. A call that was cancelled ends with kFunctionUnavailable.
+  std::function<void(tl::expected<std::string, WorkflowError>)> done;
+};
+
+/// Asks the service at `url` for a task: POST with the input, and `Direktiv-` headers that say what
+/// of. `folder` is where it finds its files; empty: nowhere. Any thread; never blocks.
+HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
+                                const std::string& folder, ServiceWatch watch);
+
+/// Asks the service to end what it does for that action: DELETE, once, whether it is heard or not.
+void stop_service(HttpClient& client, const std::string& url, const InstanceId& task);
+
+/// Reads an answer: a non-empty `Direktiv-ErrorCode` is the function's error, whatever the status;
+/// any status but 2xx without it is kFunctionStatus; else the body is the result.
+tl::expected<std::string, WorkflowError> read_answer(HttpAnswer answer);
+
+/// Folders that services see too, at the same path: one for each task. Both are called on any
+/// thread and do not block; `done` is called once, on any thread, possibly at once.
+struct SharedFolders {
+  /// Makes the folder of a task and lays out its files.
+  std::function<void(const Task& task,
+                     std::function<void(tl::expected<std::string, WorkflowError> folder)> done)>
+      lay_out;
+  /// Takes what the function has left there, and removes the folder.
+  std::function<void(
+      const std::string& folder,
+      std::function<void(tl::expected<std::vector<TaskVariable>, WorkflowError>)> done)>
+      collect;
+};
+
+struct HttpServiceSettings {
+  /// A service is told to be alive this often at most.
+  Duration alive_every{1000};
+  /// None: a service may be anywhere, and a task with files ends with kFunctionFiles.
+  SharedFolders folders;
+};
+
+/// Runs tasks whose target is an HttpService, and no others.
+class HttpServices : public TaskRunner {
+ public:
+  /// `client` and `sink` outlive it.
+  HttpServices(HttpClient& client, TaskSink& sink, HttpServiceSettings settings = {});
+
+  /// Gives up what is under way, asking no service to end it: it is sent again by the next process.
+  /// Nothing is told after it. Not on the client's thread.
+  ~HttpServices() override;
+
+  void run(Task task) override;
+  void stop(const InstanceId& task) override;
+
+ private:
+  struct Call;
+  using CallPtr = std::shared_ptr<Call>;
+
+  void send(const CallPtr& call);
+  void started(const CallPtr& call);
+  void alive(const CallPtr& call);
+  void answered(const CallPtr& call, tl::expected<std::string, WorkflowError> result);
+  void end(const CallPtr& call, TaskEnded ended);
+  void tell(const CallPtr& call, decltype(TaskReport::what) what);
+
+  HttpClient& client_;
+  TaskSink& sink_;
+  const HttpServiceSettings settings_;
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::unordered_map<InstanceId, CallPtr> calls_;  ///< until nothing more is heard of it
+  bool closing_ = false;
+};
+
+}  // namespace millrace

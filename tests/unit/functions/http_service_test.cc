@@ -1,0 +1,371 @@
+#include "functions/http_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/ids.h"
+#include "tests/unit/functions/http_peer.h"
+
+namespace millrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Hears each report as a word: `started`, `alive`, and `ended` with the result or the error.
+class HearingSink : public TaskSink {
+ public:
+  void report(TaskReport report, std::function<void()>) override {
+    std::string word = "?";
+    if (std::holds_alternative<TaskStarted>(report.what)) word = "started";
+    if (std::holds_alternative<TaskAlive>(report.what)) word = "alive";
+    if (auto* const ended = std::get_if<TaskEnded>(&report.what)) {
+      word = ended->result ? "ended " + *ended->result
+                           : ended->result.error().code + ": " + ended->result.error().message;
+      for (const TaskVariable& variable : ended->variables) word += " +" + variable.key;
+    }
+    heard.add(std::move(word));
+  }
+
+  Heard<std::string> heard;
+};
+
+Task task_for(std::string url, uint8_t number = 1) {
+  Task task;
+  task.id = *parse_instance_id("0190b5a4-7c1e-7f2a-8000-000000000000");
+  task.id.bytes[15] = number;
+  task.instance = *parse_instance_id("0190b5a4-7c1e-7f2a-8000-000000000002");
+  task.space = "shop";
+  task.state = "charge";
+  task.attempt = 3;
+  task.target = HttpService{std::move(url)};
+  task.input = R"({"total":12})";
+  return task;
+}
+
+/// What is told at last of one task whose service does that.
+std::string end_of(HttpPeer::Handler handler) {
+  HttpPeer peer(std::move(handler));
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url()));
+  return sink.heard.wait_for(2).back();
+}
+
+HttpPeer::Handler answers(int status, std::string body = "", Headers headers = {}) {
+  return [=](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return connection.answer(status, body, headers);
+  };
+}
+
+bool hangs(const HttpPeer::Request&, HttpPeer::Connection& connection) {
+  connection.hang();
+  return false;
+}
+
+TEST(HttpServices, PostTheInputAndSayWhatOf) {
+  HttpPeer peer(answers(200, R"({"paid":true})"));
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  Task task = task_for(peer.url("/pay"));
+  task.deadline = *parse_rfc3339("2021-09-01T12:00:00Z");
+  services.run(task);
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", R"(ended {"paid":true})"));
+
+  const HttpPeer::Request request = peer.requests(1).front();
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/pay");
+  EXPECT_EQ(request.body, R"({"total":12})");
+  EXPECT_EQ(request.header("Content-Type"), "application/json");
+  EXPECT_EQ(request.header("Direktiv-ActionID"), "0190b5a4-7c1e-7f2a-8000-000000000001");
+  EXPECT_EQ(request.header("Direktiv-InstanceID"), "0190b5a4-7c1e-7f2a-8000-000000000002");
+  EXPECT_EQ(request.header("Direktiv-Namespace"), "shop");
+  EXPECT_EQ(request.header("Direktiv-Step"), "charge");
+  EXPECT_EQ(request.header("Direktiv-Attempt"), "3");
+  EXPECT_EQ(request.header("Direktiv-Deadline"), "2021-09-01T12:00:00.000Z");
+  EXPECT_EQ(find_header(request.headers, "Direktiv-TempDir"), nullptr);
+}
+
+TEST(HttpServices, AnErrorCodeIsTheFunctionsErrorWhateverTheStatus) {
+  const Headers error = {{"direktiv-errorcode", "card.declined"},
+                         {"direktiv-errormessage", "no funds"}};
+  EXPECT_EQ(end_of(answers(200, "ignored", error)), "card.declined: no funds");
+  EXPECT_EQ(end_of(answers(500, "ignored", error)), "card.declined: no funds");
+  EXPECT_EQ(end_of(answers(200, "", {{"Direktiv-ErrorCode", "alone"}})), "alone: ");
+  const std::string text(4000, 'x');
+  EXPECT_EQ(
+      end_of(answers(200, "", {{"Direktiv-ErrorCode", "a"}, {"Direktiv-ErrorMessage", text}})),
+      "a: " + text);
+  EXPECT_EQ(
+      end_of(answers(200, "", {{"Direktiv-ErrorCode", "a"}, {"Direktiv-ErrorMessage", "caf\xE9"}})),
+      "a: caf?");
+  EXPECT_EQ(end_of(answers(200, "fine", {{"Direktiv-ErrorCode", ""}})), "ended fine");
+  EXPECT_EQ(end_of(answers(200, "fine", {{"Direktiv-ErrorMessage", "of nothing"}})), "ended fine");
+}
+
+TEST(HttpServices, AnErrorCodeMustBeAnIdentifier) {
+  EXPECT_THAT(
+      end_of(answers(200, "",
+                     {{"Direktiv-ErrorCode", "no code!"}, {"Direktiv-ErrorMessage", "it broke"}})),
+      AllOf(StartsWith("millrace.function.status: "), HasSubstr("\"no code!\""),
+            HasSubstr("it broke")));
+  EXPECT_THAT(end_of(answers(200, "", {{"Direktiv-ErrorCode", std::string(129, 'x')}})),
+              StartsWith("millrace.function.status: "));
+}
+
+TEST(HttpServices, AnotherStatusThanSuccessIsAnErrorThatShowsTheHeadOfTheAnswer) {
+  EXPECT_EQ(end_of(answers(500, "out of paper")),
+            "millrace.function.status: the function answered with HTTP 500: out of paper");
+  EXPECT_THAT(end_of(answers(404)), StartsWith("millrace.function.status: "));
+  EXPECT_THAT(end_of(answers(302, "", {{"Location", "/there"}})),
+              StartsWith("millrace.function.status: "));
+  EXPECT_EQ(end_of(answers(204)), "ended ");
+  // Cut between two characters; what is no UTF-8 becomes ASCII.
+  EXPECT_EQ(end_of(answers(500, std::string(255, 'a') + "\xC3\xA4 and so on")),
+            "millrace.function.status: the function answered with HTTP 500: " +
+                std::string(255, 'a') + "...");
+  EXPECT_EQ(end_of(answers(500, "caf\xE9")),
+            "millrace.function.status: the function answered with HTTP 500: caf?");
+}
+
+TEST(HttpServices, AServiceThatGivesNoAnswerIsUnavailable) {
+  const auto sends = [](std::string bytes) {
+    return end_of([=](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+      connection.send(bytes);
+      return false;
+    });
+  };
+  const auto is_unavailable = StartsWith("millrace.function.unavailable: POST http://127.0.0.1:");
+  EXPECT_THAT(sends(""), is_unavailable);
+  EXPECT_THAT(sends("HTTP/1.1 200 Fine\r\nContent-Length: 9\r\n\r\nhal"), is_unavailable);
+  EXPECT_THAT(sends("what?\r\n\r\n"), is_unavailable);
+
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for("http://127.0.0.1:1"));  // where nobody listens
+  EXPECT_THAT(sink.heard.wait_for(1), ElementsAre(is_unavailable));
+  services.run(task_for("gopher://127.0.0.1", 2));
+  EXPECT_THAT(sink.heard.wait_for(2).back(), StartsWith("millrace.function.unavailable: "));
+}
+
+TEST(HttpServices, AnAnswerMayBeOfTheLargestSizeAndNoLarger) {
+  const std::string largest(kMaxAnswerBytes, 'x');
+  EXPECT_EQ(end_of(answers(200, largest)), "ended " + largest);
+  EXPECT_THAT(end_of(answers(200, largest + "x")), StartsWith("millrace.function.tooLarge: "));
+}
+
+TEST(HttpServices, EachByteIsASignOfLifeButNotTooOften) {
+  const auto drips = [](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 3\r\n\r\n");
+    return connection.send("a") && connection.send("b") && connection.send("c");
+  };
+  HttpPeer peer(drips);
+  HttpClient client;
+  HearingSink often;
+  HttpServices eager(client, often, {.alive_every = Duration(0)});
+  eager.run(task_for(peer.url()));
+  const auto told = often.heard.wait_for(3);
+  EXPECT_EQ(told.at(0), "started");
+  EXPECT_EQ(told.at(1), "alive");
+
+  HearingSink seldom;
+  HttpServices calm(client, seldom, {.alive_every = std::chrono::hours(1)});
+  calm.run(task_for(peer.url()));
+  EXPECT_THAT(seldom.heard.wait_for(2), ElementsAre("started", "ended abc"));
+}
+
+TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return gate.pass() && connection.answer(200, "done");
+  });
+  HttpClient client({.connections_per_host = 1});
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url("/first")));
+  services.run(task_for(peer.url("/second"), 2));
+  peer.requests(1);
+  EXPECT_THAT(sink.heard.wait_for(1), ElementsAre("started"));
+  gate.open();
+  EXPECT_THAT(sink.heard.wait_for(4),
+              ElementsAre("started", "ended done", "started", "ended done"));
+}
+
+TEST(HttpServices, ATaskThatIsRunTwiceAtATimeIsSentOnce) {
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return gate.pass() && connection.answer(200, "done");
+  });
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url()));
+  services.run(task_for(peer.url()));
+  gate.open();
+  sink.heard.wait_for(2);
+  services.run(task_for(peer.url(), 2));
+  EXPECT_THAT(sink.heard.wait_for(4),
+              ElementsAre("started", "ended done", "started", "ended done"));
+  EXPECT_EQ(peer.requests(2).size(), 2u);
+}
+
+TEST(HttpServices, StopEndsTheRequestAndAsksTheServiceToEndToo) {
+  HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return request.method == "DELETE" ? connection.answer(204) : hangs(request, connection);
+  });
+  HttpClient client({.connections_per_host = 1});
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url("/pay")));
+  const Task waiting = task_for(peer.url("/pay"), 2);
+  services.run(waiting);
+  sink.heard.wait_for(1);
+  peer.requests(1);
+  services.stop(waiting.id);  // nothing was sent of it, so nobody is asked to end it
+  services.stop(task_for("").id);
+  services.stop(*parse_instance_id("0190b5a4-7c1e-7f2a-8000-00000000ffff"));
+
+  const auto requests = peer.requests(2);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests.back().method, "DELETE");
+  EXPECT_EQ(requests.back().target, "/pay");
+  EXPECT_EQ(requests.back().header("Direktiv-ActionID"), to_string(task_for("").id));
+  EXPECT_THAT(sink.heard.all(), ElementsAre("started"));
+}
+
+TEST(HttpServices, AtItsEndNobodyIsAskedToEndAndNothingIsTold) {
+  HttpPeer peer(hangs);
+  HttpClient client;
+  HearingSink sink;
+  {
+    HttpServices services(client, sink);
+    services.run(task_for(peer.url()));
+    sink.heard.wait_for(1);
+  }
+  EXPECT_THAT(sink.heard.all(), ElementsAre("started"));
+  EXPECT_EQ(peer.requests(1).size(), 1u);
+}
+
+TEST(HttpServices, FilesNeedAFolderThatIsShared) {
+  HttpPeer peer(answers(200));
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  Task task = task_for(peer.url());
+  task.files.push_back({.name = "order.json"});
+  services.run(task);
+  EXPECT_THAT(sink.heard.wait_for(1), ElementsAre(StartsWith("millrace.function.files: ")));
+}
+
+/// Folders that are none: each step is told.
+struct FakeFolders {
+  SharedFolders folders() {
+    return {.lay_out =
+                [this](const Task& task, auto done) {
+                  heard.add(fmt::format("lay out {}", task.files.size()));
+                  if (refuses) {
+                    done(tl::unexpected(WorkflowError{std::string(kFunctionFiles), "no room"}));
+                  } else {
+                    done("/shared/1");
+                  }
+                },
+            .collect =
+                [this](const std::string& folder, auto done) {
+                  heard.add("collect " + folder);
+                  if (holds_rubbish) {
+                    done(tl::unexpected(WorkflowError{std::string(kFunctionFiles), "rubbish"}));
+                  } else {
+                    done(std::vector<TaskVariable>{{.key = "report"}});
+                  }
+                }};
+  }
+
+  bool refuses = false;
+  bool holds_rubbish = false;
+  Heard<std::string> heard;
+};
+
+TEST(HttpServices, FilesAreLaidOutBeforeTheCallAndCollectedBehindIt) {
+  FakeFolders fake;
+  HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return connection.answer(request.target == "/fails" ? 500 : 200, "done");
+  });
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink, {.folders = fake.folders()});
+  Task task = task_for(peer.url());
+  task.files.push_back({.name = "order.json"});
+  services.run(task);
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "ended done +report"));
+  EXPECT_THAT(fake.heard.all(), ElementsAre("lay out 1", "collect /shared/1"));
+  EXPECT_EQ(peer.requests(1).front().header("Direktiv-TempDir"), "/shared/1");
+
+  // What fails leaves no variables, but its folder goes too.
+  services.run(task_for(peer.url("/fails"), 2));
+  EXPECT_EQ(sink.heard.wait_for(4).back(),
+            "millrace.function.status: the function answered with HTTP 500: done");
+  EXPECT_EQ(fake.heard.all().back(), "collect /shared/1");
+  EXPECT_EQ(fake.heard.all().size(), 4u);
+
+  fake.holds_rubbish = true;
+  services.run(task_for(peer.url(), 3));
+  EXPECT_EQ(sink.heard.wait_for(6).back(), "millrace.function.files: rubbish");
+
+  fake.refuses = true;
+  services.run(task_for(peer.url(), 4));
+  EXPECT_EQ(sink.heard.wait_for(7).back(), "millrace.function.files: no room");
+  EXPECT_EQ(peer.requests(3).size(), 3u);
+}
+
+TEST(HttpServices, ATaskThatIsStoppedWhileItsFilesAreLaidOutIsNotSent) {
+  FakeFolders fake;
+  SharedFolders folders = fake.folders();
+  std::function<void()> go_on;
+  folders.lay_out = [&](const Task&, auto done) { go_on = [done] { done("/shared/1"); }; };
+  HttpPeer peer(answers(200));
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink, {.folders = folders});
+  services.run(task_for(peer.url()));
+  services.stop(task_for("").id);
+  go_on();
+  EXPECT_THAT(fake.heard.wait_for(1), ElementsAre("collect /shared/1"));
+  EXPECT_THAT(sink.heard.all(), ElementsAre());
+  EXPECT_EQ(peer.connections(), 0u);
+}
+
+TEST(HttpServices, TasksThatAreRunAndStoppedByManyThreadsEachEndOnce) {
+  HttpPeer peer(answers(200, "done"));
+  HttpClient client;
+  HearingSink sink;
+  {
+    HttpServices services(client, sink);
+    std::vector<std::thread> threads;
+    for (uint8_t thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (uint8_t i = 0; i < 100; ++i) {
+          Task task = task_for(peer.url(), i);
+          task.id.bytes[14] = thread;
+          services.run(task);
+          if (i % 4 == 0) services.stop(task.id);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    // Those that are not stopped end; of the others some may have been quicker.
+    const auto ends = [](const std::vector<std::string>& all) {
+      return std::count(all.begin(), all.end(), "ended done");
+    };
+    sink.heard.wait_until([&](const auto& all) { return ends(all) >= 300; });
+    EXPECT_GE(ends(sink.heard.all()), 300);
+    EXPECT_LE(ends(sink.heard.all()), 400);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,217 @@
+#include "functions/webhook.h"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/http_binding.h"
+#include "tests/unit/functions/http_peer.h"
+
+namespace millrace {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+using Outcome = tl::expected<WebhookReceipt, WebhookFailure>;
+
+constexpr const char* kOrigin = "orders.example.com";
+
+Event order_event(std::string id = "1") {
+  return {.id = std::move(id),
+          .source = "/orders",
+          .type = "order.placed",
+          .subject = "n\u00b0 7",
+          .datacontenttype = "application/json",
+          .extensions = {{"trace", "ab"}},
+          .data = R"({"total":12})"};
+}
+
+/// A target that answers deliveries so, and wants events, unless it is told what else to say to
+/// OPTIONS.
+HttpPeer::Handler target(int status, Headers headers = {},
+                         Headers allows = {{"WebHook-Allowed-Origin", "*"}},
+                         int allows_status = 200) {
+  return [=](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return request.method == "OPTIONS" ? connection.answer(allows_status, "", allows)
+                                       : connection.answer(status, "", headers);
+  };
+}
+
+class WebhooksTest : public testing::Test {
+ protected:
+  Webhooks::Done hear() {
+    return [this](Outcome outcome) { heard.add(std::move(outcome)); };
+  }
+
+  /// Delivers, and waits for what comes of it.
+  Outcome deliver(const WebhookTarget& to, const Event& event = order_event()) {
+    const size_t before = heard.all().size();
+    webhooks.deliver(event, to, hear());
+    return heard.wait_for(before + 1).at(before);
+  }
+
+  static std::string code_of(const Outcome& outcome) {
+    return outcome ? "" : outcome.error().error.code;
+  }
+
+  /// The code that a new target, which does that, leads to.
+  std::string code(HttpPeer::Handler handler) {
+    HttpPeer peer(std::move(handler));
+    return code_of(deliver({.url = peer.url()}));
+  }
+
+  HttpClient client;
+  Heard<Outcome> heard;
+  Webhooks webhooks{client, {.origin = kOrigin, .rate = 120}};
+};
+
+TEST_F(WebhooksTest, AskTheTargetOnceAndThenDeliver) {
+  HttpPeer peer(
+      target(202, {}, {{"WebHook-Allowed-Origin", kOrigin}, {"WebHook-Allowed-Rate", "100"}}));
+  const WebhookTarget to{.url = peer.url("/hook?key=1"), .token = "secret"};
+  EXPECT_EQ(deliver(to), WebhookReceipt{100});
+  EXPECT_EQ(deliver(to, order_event("2")), WebhookReceipt{100});
+
+  const auto requests = peer.requests(3);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].method, "OPTIONS");
+  EXPECT_EQ(requests[0].target, "/hook?key=1");
+  EXPECT_EQ(requests[0].header("WebHook-Request-Origin"), kOrigin);
+  EXPECT_EQ(requests[0].header("WebHook-Request-Rate"), "120");
+  for (const size_t delivery : {1, 2}) {
+    EXPECT_EQ(requests[delivery].method, "POST");
+    EXPECT_EQ(requests[delivery].target, "/hook?key=1");
+    EXPECT_EQ(requests[delivery].header("WebHook-Request-Origin"), kOrigin);
+    EXPECT_EQ(requests[delivery].header("Authorization"), "Bearer secret");
+  }
+}
+
+TEST_F(WebhooksTest, DeliverWhatTheBindingReadsAsTheSameEvent) {
+  HttpPeer peer(target(204));
+  EXPECT_EQ(deliver({.url = peer.url()}), WebhookReceipt{});
+  EXPECT_EQ(deliver({.url = peer.url(), .is_structured = true}), WebhookReceipt{});
+  Event bare = order_event();
+  bare.data.reset();
+  bare.datacontenttype.reset();
+  EXPECT_TRUE(deliver({.url = peer.url()}, bare));
+
+  const auto requests = peer.requests(4);
+  const auto event_in = [&](size_t index) {
+    const HttpPeer::Request& request = requests.at(index);
+    return decode_http(request.headers, request.body).value().front();
+  };
+  EXPECT_EQ(requests[1].header("ce-subject"), "n%C2%B0%207");
+  EXPECT_EQ(requests[1].header("Content-Type"), "application/json");
+  EXPECT_EQ(event_in(1), order_event());
+  EXPECT_EQ(requests[2].header("Content-Type"), "application/cloudevents+json");
+  EXPECT_EQ(event_in(2), order_event());
+  EXPECT_EQ(find_header(requests[3].headers, "Content-Type"), nullptr);
+  EXPECT_EQ(event_in(3), bare);
+}
+
+TEST_F(WebhooksTest, ATargetThatDoesNotAllowItGetsNothing) {
+  for (const Headers& headers :
+       {Headers{}, Headers{{"WebHook-Allowed-Origin", "others.example.com"}},
+        Headers{{"WebHook-Allowed-Origin", ""}}, Headers{{"Allow", "POST"}}}) {
+    EXPECT_EQ(code(target(200, {}, headers)), kWebhookNotAllowed);
+  }
+  EXPECT_EQ(code(target(200, {}, {}, 405)), kWebhookNotAllowed);
+  EXPECT_EQ(code(target(200, {}, {}, 500)), kWebhookStatus);
+  EXPECT_EQ(code(target(200, {}, {}, 410)), kWebhookGone);
+  // The header decides, not the status.
+  EXPECT_EQ(code(target(200, {}, {{"WebHook-Allowed-Origin", "ORDERS.example.com"}}, 405)), "");
+}
+
+TEST_F(WebhooksTest, ARefusalIsNotRemembered) {
+  std::atomic<bool> allows = false;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return target(200, {}, allows ? Headers{{"WebHook-Allowed-Origin", "*"}} : Headers{})(
+        request, connection);
+  });
+  EXPECT_EQ(code_of(deliver({.url = peer.url()})), kWebhookNotAllowed);
+  EXPECT_EQ(peer.requests(1).size(), 1u);
+  allows = true;
+  EXPECT_EQ(deliver({.url = peer.url()}), WebhookReceipt{});
+}
+
+TEST_F(WebhooksTest, DeliveriesWaitForTheAnswerOfOneQuestion) {
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.method == "OPTIONS" && !gate.pass()) return false;
+    return target(200)(request, connection);
+  });
+  for (int i = 0; i < 10; ++i) {
+    webhooks.deliver(order_event(std::to_string(i)), {.url = peer.url()}, hear());
+  }
+  EXPECT_EQ(peer.requests(1).size(), 1u);
+  gate.open();
+  EXPECT_THAT(heard.wait_for(10), AllOf(SizeIs(10), Each(Outcome(WebhookReceipt{}))));
+  const auto requests = peer.requests(11);
+  EXPECT_EQ(std::count_if(requests.begin(), requests.end(),
+                          [](const auto& request) { return request.method == "OPTIONS"; }),
+            1);
+}
+
+TEST_F(WebhooksTest, ARateThatIsNoNumberIsNoBound) {
+  for (const char* rate : {"*", "", "many", "12.5", "-3", "0", "99999999999"}) {
+    HttpPeer peer(
+        target(200, {}, {{"WebHook-Allowed-Origin", "*"}, {"WebHook-Allowed-Rate", rate}}));
+    EXPECT_EQ(deliver({.url = peer.url()}), WebhookReceipt{}) << rate;
+  }
+}
+
+TEST_F(WebhooksTest, WhatTheTargetSaysHasACode) {
+  for (const int status : {200, 201, 202, 204}) EXPECT_EQ(code(target(status)), "") << status;
+  EXPECT_EQ(code(target(410)), kWebhookGone);
+  EXPECT_EQ(code(target(415)), kWebhookMediaType);
+  EXPECT_EQ(code(target(429)), kWebhookBusy);
+  for (const int status : {302, 400, 401, 500, 503}) {
+    EXPECT_EQ(code(target(status)), kWebhookStatus) << status;
+  }
+  EXPECT_EQ(code([](const auto&, auto&) { return false; }), kHttpClosed);
+  EXPECT_EQ(code_of(deliver({.url = "http://127.0.0.1:1"})), kHttpUnreachable);
+  EXPECT_EQ(code_of(deliver({.url = "no url"})), kHttpRequest);
+}
+
+TEST_F(WebhooksTest, AFailureCarriesWhenToTryAgain) {
+  HttpPeer busy(target(429, {{"Retry-After", "90"}}));
+  EXPECT_EQ(deliver({.url = busy.url()}).error().retry_after, std::chrono::seconds(90));
+  HttpPeer down(target(200, {}, {{"Retry-After", "5"}}, 503));
+  EXPECT_EQ(deliver({.url = down.url()}).error().retry_after, std::chrono::seconds(5));
+  HttpPeer silent(target(429));
+  EXPECT_EQ(deliver({.url = silent.url()}).error().retry_after, std::nullopt);
+}
+
+TEST_F(WebhooksTest, EndWithWhatIsUnderWay) {
+  HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.target == "/asked" || request.method == "POST") connection.hang();
+    return target(200)(request, connection);
+  });
+  {
+    Webhooks ending(client, {.origin = kOrigin});
+    ending.deliver(order_event(), {.url = peer.url("/asked")}, hear());
+    ending.deliver(order_event(), {.url = peer.url("/asked")}, hear());
+    ending.deliver(order_event(), {.url = peer.url("/sent")}, hear());
+    peer.requests(3);
+  }
+  std::vector<std::string> codes;
+  for (const Outcome& outcome : heard.all()) codes.push_back(code_of(outcome));
+  EXPECT_THAT(codes, ElementsAre(kHttpCancelled, kHttpCancelled, kHttpCancelled));
+}
+
+TEST_F(WebhooksTest, AnHttpTargetThatHangsIsGivenUp) {
+  HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    connection.hang();
+    return false;
+  });
+  Webhooks impatient(client, {.origin = kOrigin, .timeout = Duration(50)});
+  impatient.deliver(order_event(), {.url = peer.url()}, hear());
+  EXPECT_EQ(code_of(heard.wait_for(1).front()), kHttpTimeout);
+}
+
+}  // namespace
+}  // namespace millrace
