@@ -19,6 +19,7 @@
 #include "base/crash_point.h"
 #include "base/thread.h"
 #include "broker/json_fields.h"
+#include "broker/listening.h"
 #include "broker/nats_status.h"
 #include "broker/wire.h"
 
@@ -32,65 +33,6 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// How long the server may take to read what was sent, before that is left to the deadlines.
 constexpr Duration kMostFlush{1000};
-
-/// How many messages are freed together: nats.c wakes a thread of its own when one is freed, which
-/// costs as much as handling it.
-constexpr size_t kFreedTogether = 64;
-
-/// A subscription whose messages come on a thread of nats.c. Gone means that no call is under way.
-class Listening {
- public:
-  using Handler = std::function<void(natsMsg*)>;
-
-  Listening(std::shared_ptr<natsConnection> connection, const std::string& subject, Handler handler)
-      : connection_(std::move(connection)), handler_(std::move(handler)) {
-    natsSubscription* raw = nullptr;
-    status_ = natsConnection_Subscribe(
-        &raw, connection_.get(), subject.c_str(),
-        [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
-          auto* const listening = static_cast<Listening*>(self);
-          listening->handler_(message);
-          listening->spent_.emplace_back(message);
-          if (listening->spent_.size() >= kFreedTogether) listening->spent_.clear();
-        },
-        this);
-    subscription_.reset(raw);
-    if (status_ != NATS_OK) return;
-    natsSubscription_SetPendingLimits(raw, -1, -1);
-    status_ = natsSubscription_SetOnCompleteCB(
-        raw,
-        [](void* self) {
-          auto* const listening = static_cast<Listening*>(self);
-          const std::lock_guard lock(listening->mutex_);
-          listening->done_ = true;
-          listening->changed_.notify_all();
-        },
-        this);
-  }
-
-  ~Listening() {
-    if (status_ != NATS_OK) return;
-    natsSubscription_Unsubscribe(subscription_.get());
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return done_; });
-  }
-
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
-  natsStatus status() const { return status_; }
-  const std::shared_ptr<natsConnection>& connection() const { return connection_; }
-
- private:
-  std::shared_ptr<natsConnection> connection_;
-  Handler handler_;
-  natsStatus status_ = NATS_OK;
-  NatsSubscriptionHandle subscription_;
-  std::vector<NatsMsgHandle> spent_;  ///< only for the thread that calls
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-};
 
 Result<PublishAck> read_answer(natsMsg* message) {
   if (natsMsg_IsNoResponders(message)) {

@@ -39,6 +39,18 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
   return consumer;
 }
 
+Result<std::unique_ptr<PullConsumer>> PullConsumer::open_queue(Connection& connection,
+                                                               const StreamSettings& queue,
+                                                               std::string_view name,
+                                                               size_t unacknowledged,
+                                                               const PullSettings& settings) {
+  std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
+  consumer->stream_name_ = queue.name;
+  TRY(consumer->listen());
+  TRY(consumer->make_queue(name, unacknowledged));
+  return consumer;
+}
+
 PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
     : connection_(connection),
       settings_(settings),
@@ -134,6 +146,27 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
   if (stream_.created != stream.created) {
     return fail("broker.stream", fmt::format("stream {} was made anew meanwhile", stream_name_));
   }
+  return {};
+}
+
+Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
+  const std::string path = fmt::format("{}.{}", stream_name_, name);
+  const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
+  if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
+  const Json made = TRY(connection_.api("CONSUMER.DURABLE.CREATE." + path,
+                                        {{"stream_name", stream_name_},
+                                         {"config",
+                                          {{"durable_name", name},
+                                           {"deliver_policy", "all"},
+                                           {"ack_policy", "explicit"},
+                                           // What we hold we acknowledge, or begin anew.
+                                           {"ack_wait", nanoseconds(std::chrono::days(1))},
+                                           {"max_ack_pending", unacknowledged},
+                                           {"max_waiting", 64},
+                                           {"replay_policy", "instant"}}}}));
+  name_ = text_field(made, "name");
+  if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
+  started_at_the_end_ = count_field(made, "num_pending") == 0;
   return {};
 }
 

@@ -1,6 +1,6 @@
-// One pull consumer of JetStream, from its making to its end: it begins where a cursor says, keeps
-// requests for messages ahead of us at the server, and tells when it can no longer be trusted.
-// Private to broker/; one thread, but for interrupt().
+// One pull consumer of JetStream, from its making to its end: it begins where a cursor says, or
+// with what a work queue has, keeps requests for messages ahead of us at the server, and tells when
+// it can no longer be trusted. Private to broker/; one thread, but for interrupt().
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,16 @@ class PullConsumer {
                                                     const StreamSettings& wanted,
                                                     const StreamInfo& stream, const Cursor& cursor,
                                                     const PullSettings& settings);
+
+  /// Makes the one consumer of a work queue, under a name of ours: it begins with the oldest
+  /// message and holds out at most `unacknowledged` of them, which are acknowledged by their reply
+  /// subjects. One that was there by that name is thrown away first, so what it held out comes
+  /// again at once.
+  static Result<std::unique_ptr<PullConsumer>> open_queue(Connection& connection,
+                                                          const StreamSettings& queue,
+                                                          std::string_view name,
+                                                          size_t unacknowledged,
+                                                          const PullSettings& settings);
 
   /// Asks the server to forget it, without waiting.
   ~PullConsumer();
@@ -69,6 +79,7 @@ class PullConsumer {
 
   Status listen();
   Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
+  Status make_queue(std::string_view name, size_t unacknowledged);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(std::string_view subject, natsMsg* message);

@@ -13,10 +13,14 @@ namespace {
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
+const char* name_of(Retention retention) {
+  return retention == Retention::kLimits ? "limits" : "workqueue";
+}
+
 Json configuration(const StreamSettings& settings) {
   return {{"name", settings.name},
           {"subjects", Json::array({settings.subjects})},
-          {"retention", "limits"},
+          {"retention", name_of(settings.retention)},
           {"discard", "old"},
           {"storage", "file"},
           {"max_consumers", -1},
@@ -27,6 +31,14 @@ Json configuration(const StreamSettings& settings) {
           {"duplicate_window", nanoseconds(settings.duplicate_window)},
           {"num_replicas", settings.replicas}};
 }
+
+/// Tasks and answers that nobody takes are no use for ever, but a millrace or its workers may be
+/// away for long.
+constexpr Duration kTasksKept = std::chrono::days(30);
+
+/// For how long a task that is sent again is known to be one that was sent. The broker holds an id
+/// in memory for each task of that time.
+constexpr Duration kTaskKnown = std::chrono::minutes(10);
 
 /// A setting that may be another one, and what to think of that.
 struct Setting {
@@ -57,8 +69,12 @@ Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings)
                     "{}`, or delete the stream if nothing needs it",
                     settings.name, key, dump_json(field(config, key)), wanted, why, settings.name));
   };
-  if (text_field(config, "retention") != "limits") {
-    return refused("retention", "\"limits\"", "messages would go before they are applied");
+  if (const char* const wanted = name_of(settings.retention);
+      text_field(config, "retention") != wanted) {
+    return refused("retention", fmt::format("\"{}\"", wanted),
+                   settings.retention == Retention::kLimits
+                       ? "messages would go before they are applied"
+                       : "messages would stay when they are done with");
   }
   if (integer_field(config, "max_msgs_per_subject") > 0) {
     return refused("max_msgs_per_subject", "-1",
@@ -81,6 +97,21 @@ StreamSettings events_stream() {
 
 StreamSettings dead_letters_stream() {
   return {.name = std::string(kDeadLettersStream), .subjects = "millrace.dlq.>"};
+}
+
+StreamSettings tasks_stream() {
+  return {.name = std::string(kTasksStream),
+          .subjects = "millrace.tasks.>",
+          .retention = Retention::kWorkQueue,
+          .max_age = kTasksKept,
+          .duplicate_window = kTaskKnown};
+}
+
+StreamSettings results_stream() {
+  return {.name = std::string(kResultsStream),
+          .subjects = "millrace.results.>",
+          .retention = Retention::kWorkQueue,
+          .max_age = kTasksKept};
 }
 
 Result<int64_t> parse_nanoseconds(std::string_view text) {

@@ -16,11 +16,17 @@ namespace millrace {
 
 inline constexpr std::string_view kEventsStream = "MILLRACE_EVENTS";
 inline constexpr std::string_view kDeadLettersStream = "MILLRACE_DLQ";
+inline constexpr std::string_view kTasksStream = "MILLRACE_TASKS";
+inline constexpr std::string_view kResultsStream = "MILLRACE_RESULTS";
 
-/// What a stream is made with: file storage, limits retention, discard old.
+/// When a message leaves a stream: by the stream's limits alone, or once it is acknowledged.
+enum class Retention { kLimits, kWorkQueue };
+
+/// What a stream is made with: file storage, discard old.
 struct StreamSettings {
   std::string name;
   std::string subjects;  ///< with wildcards
+  Retention retention = Retention::kLimits;
   Duration max_age = std::chrono::days(7);
   Duration duplicate_window = std::chrono::minutes(2);
   int replicas = 1;
@@ -28,6 +34,8 @@ struct StreamSettings {
 
 StreamSettings events_stream();        ///< MILLRACE_EVENTS, `millrace.events.>`
 StreamSettings dead_letters_stream();  ///< MILLRACE_DLQ, `millrace.dlq.>`
+StreamSettings tasks_stream();         ///< MILLRACE_TASKS, `millrace.tasks.>`, a work queue
+StreamSettings results_stream();       ///< MILLRACE_RESULTS, `millrace.results.>`, a work queue
 
 struct StreamInfo {
   int64_t created = 0;          ///< nanoseconds

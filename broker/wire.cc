@@ -95,7 +95,8 @@ bool may_hold_the_next_header(std::string_view value) {
   if (colon == std::string_view::npos || colon == 0) return false;
   const std::string_view name = value.substr(0, colon);
   if (!std::all_of(name.begin(), name.end(), is_header_name_char)) return false;
-  return value.substr(colon + 1).starts_with(' ') || same_header(name.substr(0, 3), "ce-") ||
+  const std::string_view rest = value.substr(colon + 1);
+  return rest.empty() || rest.starts_with(' ') || same_header(name.substr(0, 3), "ce-") ||
          same_header(name, "content-type");
 }
 

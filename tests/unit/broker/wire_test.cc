@@ -57,7 +57,7 @@ TEST(HeaderBlocks, AreReadByteForByteAndInOrder) {
 }
 
 TEST(HeaderValues, ThatMayBeTheNextHeader) {
-  for (const char* value : {"ce-type: x", "Ce-Type:x", "b: y", "content-type:text/plain"}) {
+  for (const char* value : {"ce-type: x", "Ce-Type:x", "b: y", "b:", "content-type:text/plain"}) {
     EXPECT_TRUE(may_hold_the_next_header(value)) << value;
   }
   for (const char* value : {"", "x", "urn:a:b", "https://x/y", "2021-09-01T12:00:00Z", ": x",

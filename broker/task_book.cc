@@ -1,0 +1,268 @@
+#include "broker/task_book.h"
+
+#include <algorithm>
+#include <string>
+
+namespace millrace {
+namespace {
+
+/// How many messages are overheard at most that are not acknowledged to us yet: others may use the
+/// stream too.
+constexpr size_t kMostEarly = 16'384;
+
+TaskReport unavailable(const InstanceId& task, std::string why) {
+  return {task, TaskEnded{.result = tl::unexpected<WorkflowError>(
+                              WorkflowError{std::string(kFunctionUnavailable), std::move(why)})}};
+}
+
+}  // namespace
+
+void TaskBook::add(const InstanceId& task, bool queued, NatsMessage message) {
+  const auto [at, is_new] = tasks_.try_emplace(task);
+  if (!is_new) return;
+  at->second.message = std::make_shared<const NatsMessage>(std::move(message));
+  at->second.queued = queued;
+  ++unsent_;
+  (queued ? queue_ : calls_).push_back(task);
+}
+
+void TaskBook::stop(const InstanceId& task) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end() || at->second.standing == Standing::kStopped) return;
+  Entry& entry = at->second;
+  const bool has_left = entry.message == nullptr || entry.sent;
+  if (has_left && entry.standing != Standing::kAnswered) stops_.push_back(task);
+  if (entry.queued && entry.message != nullptr && entry.sent) {
+    entry.standing = Standing::kStopped;  // its sequence is told soon
+    return;
+  }
+  if (entry.sequence != 0 && !entry.gone) deletes_.push_back(entry.sequence);
+  forget(at);
+}
+
+bool TaskBook::has_mail(bool with_stream) const {
+  if (!stops_.empty() || !calls_.empty()) return true;
+  if (!with_stream) return false;
+  return !deletes_.empty() || (!queue_.empty() && unacknowledged_ < settings_.most_unacknowledged);
+}
+
+TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
+  TaskMail mail;
+  mail.stops.swap(stops_);
+  if (with_stream) mail.deletes.swap(deletes_);
+  const auto take = [&](std::deque<InstanceId>& from) {
+    const InstanceId task = from.front();
+    from.pop_front();
+    const auto at = tasks_.find(task);
+    if (at == tasks_.end() || at->second.message == nullptr || at->second.sent) return;
+    Entry& entry = at->second;
+    entry.sent = true;
+    if (entry.queued) {
+      ++unacknowledged_;
+      look(task, entry, now + settings_.ack_timeout);
+    }
+    mail.messages.push_back({task, entry.queued, entry.message});
+  };
+  while (!calls_.empty() && mail.messages.size() < most) take(calls_);
+  if (!with_stream) return mail;
+  while (!queue_.empty() && mail.messages.size() < most &&
+         unacknowledged_ < settings_.most_unacknowledged) {
+    take(queue_);
+  }
+  return mail;
+}
+
+/// The broker has it: its bytes are not needed any more.
+void TaskBook::have_sent(Entry& entry) {
+  if (entry.message == nullptr) return;
+  --unsent_;
+  if (entry.queued && entry.sent) --unacknowledged_;
+  entry.message.reset();
+}
+
+void TaskBook::not_sent(TaskMail mail) {
+  deletes_.insert(deletes_.end(), mail.deletes.begin(), mail.deletes.end());
+  stops_.insert(stops_.end(), mail.stops.begin(), mail.stops.end());
+}
+
+void TaskBook::delivered(const InstanceId& task) {
+  const auto at = tasks_.find(task);
+  if (at != tasks_.end()) have_sent(at->second);
+}
+
+void TaskBook::send_again(const InstanceId& task) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return;
+  Entry& entry = at->second;
+  if (entry.message == nullptr || !entry.sent) return;
+  if (entry.standing != Standing::kWanted) {
+    // Whether the stream has it nobody knows; to send it in order to take it back helps nobody.
+    forget(at);
+    return;
+  }
+  entry.sent = false;
+  if (entry.queued) --unacknowledged_;
+  (entry.queued ? queue_ : calls_).push_back(task);
+}
+
+void TaskBook::link_lost() {
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    const InstanceId task = at->first;
+    ++at;  // it may be forgotten
+    send_again(task);
+  }
+  early_.clear();
+}
+
+std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAck& ack, Time now) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end() || !at->second.queued || at->second.sequence != 0) return {};
+  std::vector<TaskReport> reports;
+  if (!ack.duplicate && ack.sequence <= newest_) {
+    reports = lost(ack.sequence, newest_);
+    newest_ = ack.sequence;
+  }
+  newest_ = std::max(newest_, ack.sequence);
+
+  Entry& entry = at->second;
+  entry.sequence = ack.sequence;
+  by_sequence_[ack.sequence] = task;
+  if (const auto early = early_.find(ack.sequence); early != early_.end()) {
+    for (const AckWord word : early->second) {
+      if (std::optional<TaskReport> report = apply(task, entry, word, now)) {
+        reports.push_back(*std::move(report));
+      }
+    }
+  }
+  early_.erase(early_.begin(), early_.upper_bound(newest_));  // acknowledgements come in order
+  have_sent(entry);
+  settle(at, now);
+  return reports;
+}
+
+/// A task that is over and whose place in the stream is known: its message has to go.
+void TaskBook::settle(Tasks::iterator at, Time now) {
+  Entry& entry = at->second;
+  if (entry.standing == Standing::kStopped && !entry.gone) deletes_.push_back(entry.sequence);
+  if (entry.standing == Standing::kStopped ||
+      (entry.standing == Standing::kAnswered && entry.gone)) {
+    forget(at);
+  } else if (entry.standing == Standing::kAnswered) {
+    look(at->first, entry, now + settings_.grace);  // the worker will take it away, most likely
+  }
+}
+
+std::vector<TaskReport> TaskBook::lost(uint64_t first, uint64_t last) {
+  std::vector<TaskReport> reports;
+  std::erase_if(deletes_, [&](uint64_t gone) { return gone >= first && gone <= last; });
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    const Entry& entry = at->second;
+    if (entry.sequence == 0 || entry.sequence < first || entry.sequence > last) {
+      ++at;
+      continue;
+    }
+    if (entry.standing == Standing::kWanted || entry.standing == Standing::kRefused) {
+      reports.push_back(unavailable(at->first, "the broker has lost the task"));
+    }
+    at = forget(at);
+  }
+  return reports;
+}
+
+std::optional<TaskReport> TaskBook::heard(uint64_t sequence, AckWord word, Time now) {
+  const auto found = by_sequence_.find(sequence);
+  if (found == by_sequence_.end()) {
+    if (unacknowledged_ == 0 || sequence <= newest_ || early_.size() >= kMostEarly) return {};
+    Words& words = early_[sequence];
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    return std::nullopt;
+  }
+  const auto at = tasks_.find(found->second);
+  std::optional<TaskReport> report = apply(at->first, at->second, word, now);
+  if (at->second.standing == Standing::kAnswered && at->second.gone) forget(at);
+  return report;
+}
+
+std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, AckWord word,
+                                          Time now) {
+  if (word == AckWord::kDone || word == AckWord::kTerm) entry.gone = true;
+  if (entry.standing != Standing::kWanted) return std::nullopt;
+  if (word == AckWord::kNak || word == AckWord::kTerm) {
+    entry.standing = Standing::kRefused;
+    look(task, entry, now + settings_.grace);
+    return std::nullopt;
+  }
+  if (std::exchange(entry.begun, true)) return TaskReport{task, TaskAlive{}};
+  return TaskReport{task, TaskStarted{}};
+}
+
+bool TaskBook::answered(const InstanceId& task, Time now) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return false;
+  Entry& entry = at->second;
+  const bool waited_for =
+      entry.standing == Standing::kWanted || entry.standing == Standing::kRefused;
+  if (entry.standing != Standing::kStopped) entry.standing = Standing::kAnswered;
+  if (entry.sequence != 0) {
+    settle(at, now);
+  } else if (!entry.queued || !entry.sent) {
+    forget(at);
+  }
+  return waited_for;
+}
+
+bool TaskBook::failed(const InstanceId& task) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return false;
+  const bool waited_for = at->second.standing == Standing::kWanted;
+  forget(at);
+  return waited_for;
+}
+
+std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return std::nullopt;
+  return at->second.queued;
+}
+
+std::vector<TaskReport> TaskBook::elapse(Time now) {
+  std::vector<TaskReport> reports;
+  while (!looks_.empty() && looks_.begin()->first <= now) {
+    const InstanceId task = looks_.begin()->second;
+    looks_.erase(looks_.begin());
+    const auto at = tasks_.find(task);
+    if (at == tasks_.end() || at->second.look_at > now) continue;
+    Entry& entry = at->second;
+    if (entry.message != nullptr) {
+      if (entry.sent) send_again(task);
+      continue;
+    }
+    if (entry.standing == Standing::kWanted) continue;
+    if (entry.standing == Standing::kRefused) {
+      reports.push_back(unavailable(task, "a worker gave the task back without an answer"));
+    }
+    if (!entry.gone) deletes_.push_back(entry.sequence);
+    forget(at);
+  }
+  return reports;
+}
+
+std::optional<TaskBook::Time> TaskBook::next_time() const {
+  if (looks_.empty()) return std::nullopt;
+  return looks_.begin()->first;
+}
+
+void TaskBook::look(const InstanceId& task, Entry& entry, Time when) {
+  entry.look_at = when;
+  looks_.emplace(when, task);
+}
+
+TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
+  have_sent(at->second);
+  // After a loss another message may stand where it stood.
+  const auto place = by_sequence_.find(at->second.sequence);
+  if (place != by_sequence_.end() && place->second == at->first) by_sequence_.erase(place);
+  return tasks_.erase(at);
+}
+
+}  // namespace millrace

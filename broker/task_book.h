@@ -1,0 +1,138 @@
+// What is known of the tasks that are under way over NATS, and what each piece of news makes of it:
+// what is to be sent, taken back and told. Pure but for memory: time is given, nothing is sent.
+// About 200 bytes a task once the broker has it. Private to broker/; not for several threads.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "broker/task_message.h"
+#include "cloudevents/nats_binding.h"
+#include "orchestrator/runtime/seams.h"
+
+namespace millrace {
+
+/// What is to go over the wire next.
+struct TaskMail {
+  struct Message {
+    InstanceId task;
+    bool queued = false;  ///< into the stream, which acknowledges it; else to a service
+    std::shared_ptr<const NatsMessage> message;
+  };
+  std::vector<Message> messages;
+  std::vector<uint64_t> deletes;  ///< messages of the stream, by sequence
+  std::vector<InstanceId> stops;
+
+  bool empty() const { return messages.empty() && deletes.empty() && stops.empty(); }
+};
+
+class TaskBook {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  struct Settings {
+    Duration ack_timeout{5'000};  ///< a message is sent again when the stream has not taken it
+    /// How long a worker may take between its answer and its last acknowledgement, in either order.
+    Duration grace{2'000};
+    size_t most_unacknowledged = 4'096;  ///< messages sent ahead of the stream's acknowledgements
+  };
+  explicit TaskBook(Settings settings) : settings_(settings) {}
+
+  /// `queued`: for the work queue, else for a service. One that is known is left as it is.
+  void add(const InstanceId& task, bool queued, NatsMessage message);
+  /// It is taken back: from here, or from the stream, and whoever has it is told.
+  void stop(const InstanceId& task);
+
+  /// `with_stream`: the stream is there; else only what needs none is taken. What is taken counts
+  /// as sent.
+  TaskMail take_mail(bool with_stream, size_t most, Time now);
+  bool has_mail(bool with_stream) const;
+
+  /// None of it is sure to have been sent: what is to be taken back or told is so again.
+  void not_sent(TaskMail mail);
+  /// The broker has handed it to the service.
+  void delivered(const InstanceId& task);
+  /// It is to be sent again: the broker did not take it.
+  void send_again(const InstanceId& task);
+  /// The connection is lost: what the broker has not taken for certain is to be sent again.
+  void link_lost();
+
+  /// The stream has taken it. What the stream lost, as its sequence shows, has ended.
+  std::vector<TaskReport> stored(const InstanceId& task, const PublishAck& ack, Time now);
+  /// The stream no longer has what it took from this sequence on, up to `last`.
+  std::vector<TaskReport> lost(uint64_t first, uint64_t last);
+  /// The newest sequence that was acknowledged to us.
+  uint64_t newest() const { return newest_; }
+
+  /// A worker's word on the message with that sequence.
+  std::optional<TaskReport> heard(uint64_t sequence, AckWord word, Time now);
+  /// The answer is there. False: it was not waited for.
+  bool answered(const InstanceId& task, Time now);
+  /// Nobody has got it, and nobody will. False: it was not waited for.
+  bool failed(const InstanceId& task);
+
+  /// What time alone has brought about.
+  std::vector<TaskReport> elapse(Time now);
+  /// When that may be; nullopt: nothing waits for it.
+  std::optional<Time> next_time() const;
+
+  /// Whether it is one for the work queue; nullopt: it is not known.
+  std::optional<bool> is_queued(const InstanceId& task) const;
+  size_t size() const { return tasks_.size(); }
+  /// Of them, those that the broker has not taken yet.
+  size_t unsent() const { return unsent_; }
+
+ private:
+  enum class Standing : uint8_t {
+    kWanted,
+    kRefused,  ///< a worker has given it back; its answer may be on the way
+    kAnswered,
+    kStopped,
+  };
+  struct Entry {
+    std::shared_ptr<const NatsMessage> message;  ///< until the broker has it
+    uint64_t sequence = 0;                       ///< in the stream; 0: not known
+    Time look_at{};                              ///< when time may bring about something
+    Standing standing = Standing::kWanted;
+    bool queued = false;
+    bool sent = false;
+    bool begun = false;  ///< a worker has been heard
+    bool gone = false;   ///< the stream no longer has it
+  };
+  using Tasks =
+      std::map<InstanceId, Entry>;  // ids sort by time, so what goes again keeps its order
+  /// What was said of a message before the stream acknowledged it to us, each word once.
+  using Words = std::vector<AckWord>;
+
+  void look(const InstanceId& task, Entry& entry, Time when);
+  std::optional<TaskReport> apply(const InstanceId& task, Entry& entry, AckWord word, Time now);
+  void settle(Tasks::iterator at, Time now);
+  void have_sent(Entry& entry);
+  Tasks::iterator forget(Tasks::iterator at);
+
+  const Settings settings_;
+  Tasks tasks_;
+  std::deque<InstanceId> queue_;  ///< to be sent to the stream; what is no longer so is passed over
+  std::deque<InstanceId> calls_;  ///< the same, to services
+  size_t unsent_ = 0;
+  size_t unacknowledged_ = 0;  ///< sent to the stream, which has not answered
+  uint64_t newest_ = 0;
+  std::unordered_map<uint64_t, InstanceId> by_sequence_;
+  std::map<uint64_t, Words> early_;              ///< all behind newest_
+  std::set<std::pair<Time, InstanceId>> looks_;  ///< some are out of date: see Entry::look_at
+  std::vector<uint64_t> deletes_;
+  std::vector<InstanceId> stops_;
+};
+
+}  // namespace millrace

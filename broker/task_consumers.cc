@@ -1,0 +1,62 @@
+#include "broker/task_consumers.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "broker/json_fields.h"
+#include "broker/streams.h"
+#include "broker/task_message.h"
+
+namespace millrace {
+namespace {
+
+/// How long the broker lists a task that it gave out as under way when the worker says nothing.
+/// Nothing follows from it.
+constexpr Duration kListed = std::chrono::days(1);
+
+Status check(const Json& found, const std::string& name, const std::string& subject) {
+  const Json& config = field(found, "config");
+  if (text_field(config, "filter_subject") != subject ||
+      text_field(config, "ack_policy") != "explicit" ||
+      !text_field(config, "deliver_subject").empty()) {
+    return fail("broker.consumer",
+                fmt::format("consumer {} of stream {} is no pull consumer of {} with explicit "
+                            "acknowledgements, so workers can't take its tasks: delete it, and it "
+                            "is made as it should be",
+                            name, kTasksStream, subject));
+  }
+  if (integer_field(config, "max_deliver") != 1) {
+    spdlog::warn(
+        "consumer {} of stream {} has max_deliver {} instead of 1: what a worker holds for longer "
+        "than ack_wait is done by another one as well",
+        name, kTasksStream, integer_field(config, "max_deliver"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ensure_task_consumer(Connection& connection, const std::string& subject) {
+  const std::string name = task_consumer(subject);
+  const std::string path = fmt::format("{}.{}", kTasksStream, name);
+  const Result<Json> found = connection.api("CONSUMER.INFO." + path, Json::object());
+  if (found) return check(*found, name, subject);
+  if (found.error().code != "broker.not_found") return tl::unexpected(found.error());
+  const Json made =
+      TRY(connection.api("CONSUMER.DURABLE.CREATE." + path,
+                         {{"stream_name", kTasksStream},
+                          {"config",
+                           {{"durable_name", name},
+                            {"filter_subject", subject},
+                            {"deliver_policy", "all"},
+                            {"ack_policy", "explicit"},
+                            {"ack_wait", std::chrono::nanoseconds(kListed).count()},
+                            {"max_deliver", 1},
+                            {"max_ack_pending", -1},
+                            {"max_waiting", 4096},  // workers may be many, and each asks ahead
+                            {"replay_policy", "instant"}}}}));
+  spdlog::info("consumer {} of stream {} was not there and has been made", name, kTasksStream);
+  return check(made, name, subject);
+}
+
+}  // namespace millrace

@@ -1,0 +1,17 @@
+// The durable consumers of MILLRACE_TASKS: one for each subject, made by us, that all workers of
+// that subject pull from. The broker gives a task out once: when it is given up is for its deadline
+// to say. Private to broker/.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "broker/connection.h"
+
+namespace millrace {
+
+/// task_consumer(subject) is there. Errors: `broker.consumer` (it is set so that workers can't take
+/// tasks from it, or tasks of other subjects come with them), and those of Connection::api.
+Status ensure_task_consumer(Connection& connection, const std::string& subject);
+
+}  // namespace millrace

@@ -1,0 +1,170 @@
+#include "broker/task_message.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "broker/wire.h"
+#include "cloudevents/headers.h"
+#include "cloudevents/percent.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kResultSubjectPrefix = "millrace.results.";
+constexpr std::string_view kActionId = "Direktiv-ActionID";
+constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
+constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
+
+constexpr size_t kMostConsumerName = 128;
+constexpr size_t kFingerprintDigits = 16;
+
+/// Of what a worker says of its error, so that nobody fills the history with it.
+constexpr size_t kMostMessage = 4096;
+
+tl::unexpected<WorkflowError> workflow_error(std::string_view code, std::string message) {
+  return tl::unexpected<WorkflowError>(WorkflowError{std::string(code), std::move(message)});
+}
+
+/// Text of a worker as it may be shown and stored.
+std::string shown(std::string_view text) {
+  std::string cut(text.substr(0, kMostMessage));
+  while (cut.size() < text.size() && !cut.empty() && (text[cut.size()] & 0xc0) == 0x80) {
+    cut.pop_back();  // not within a character
+  }
+  if (!is_utf8(cut))
+    std::replace_if(
+        cut.begin(), cut.end(), [](char c) { return c < 0; }, '?');
+  return cut;
+}
+
+/// The value of a header; empty: it is not there.
+std::string_view answer_header(const Headers& headers, std::string_view name) {
+  const std::string* const found = find_header(headers, name);
+  return found == nullptr ? std::string_view() : *found;
+}
+
+tl::unexpected<WorkflowError> named_error(std::string_view code, std::string_view message) {
+  if (is_identifier(code)) return workflow_error(code, shown(message));
+  if (code.empty()) return workflow_error(kFunctionStatus, shown(message));
+  return workflow_error(kFunctionStatus, fmt::format("\"{}\" is no error code: {}",
+                                                     shown(code.substr(0, 128)), shown(message)));
+}
+
+}  // namespace
+
+tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
+  const auto* queue = std::get_if<WorkQueue>(&task.target);
+  const auto* service = std::get_if<NatsService>(&task.target);
+  CHECK(queue != nullptr || service != nullptr, "a task for another runner");
+  NatsMessage message{.subject = queue != nullptr ? queue->subject : service->subject};
+  if (queue != nullptr && !message.subject.starts_with(kTaskSubjectPrefix)) {
+    return workflow_error(kFunctionUnavailable,
+                          fmt::format("\"{}\" is no subject of the work queue: those begin with {}",
+                                      message.subject, kTaskSubjectPrefix));
+  }
+  if (!task.files.empty()) {
+    return workflow_error(
+        kFunctionFiles,
+        fmt::format("function {} is done over NATS, which brings no files", task.function));
+  }
+  const std::string id = to_string(task.id);
+  message.headers = {{"Nats-Msg-Id", id},
+                     {std::string(kActionId), id},
+                     {"Direktiv-InstanceID", to_string(task.instance)},
+                     {"Direktiv-Namespace", task.space},
+                     {"Direktiv-Step", task.state},
+                     {"Direktiv-Attempt", std::to_string(task.attempt)}};
+  if (task.deadline) {
+    message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
+  }
+  if (queue != nullptr) {
+    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id));
+  }
+  message.data = task.input;
+  return message;
+}
+
+std::string reply_subject(std::string_view space, const InstanceId& task) {
+  return fmt::format("{}{}.{}", kResultSubjectPrefix, percent_encode(space, ".*>"),
+                     to_string(task));
+}
+
+std::string stop_subject(const InstanceId& task) {
+  return fmt::format("millrace.stops.{}", to_string(task));
+}
+
+std::string task_consumer(std::string_view subject) {
+  std::string name;
+  for (const char c : subject.substr(kTaskSubjectPrefix.size())) {
+    if (c == '.') {
+      name.push_back('+');
+    } else if (c == '+' || c == '/' || c == '\\') {
+      append_percent_encoded(c, "+/\\", name);
+    } else {
+      name.push_back(c);
+    }
+  }
+  if (name.size() <= kMostConsumerName) return name;
+  name.resize(kMostConsumerName - kFingerprintDigits - 1);
+  name.push_back('+');
+  const Fingerprint whole = fingerprint({subject});
+  for (size_t i = 0; i < kFingerprintDigits / 2; ++i) name += fmt::format("{:02x}", whole[i]);
+  return name;
+}
+
+std::optional<AckWord> read_ack_word(std::string_view body) {
+  if (body == "+WPI") return AckWord::kAlive;
+  if (body.empty() || body == "+ACK" || body == "+OK" || body.starts_with("+NXT")) {
+    return AckWord::kDone;
+  }
+  if (body.starts_with("-NAK")) return AckWord::kNak;
+  if (body.starts_with("+TERM")) return AckWord::kTerm;
+  return std::nullopt;
+}
+
+std::optional<InstanceId> answered_task(const NatsMessage& answer) {
+  const std::string_view subject = answer.subject;
+  Result<InstanceId> id = parse_instance_id(subject.substr(subject.rfind('.') + 1));
+  if (!id) id = parse_instance_id(answer_header(answer.headers, kActionId));
+  if (!id) return std::nullopt;
+  return *id;
+}
+
+tl::expected<std::string, WorkflowError> read_answer(NatsMessage answer) {
+  const Headers& headers = answer.headers;
+  if (const std::string_view code = answer_header(headers, kErrorCode); !code.empty()) {
+    return named_error(code, answer_header(headers, "Direktiv-ErrorMessage"));
+  }
+  const std::string_view code = answer_header(headers, kServiceErrorCode);
+  const std::string_view message = answer_header(headers, "Nats-Service-Error");
+  if (!code.empty() || !message.empty()) return named_error(code, message);
+  if (answer.data.size() > kMaxAnswerBytes) {
+    return workflow_error(kFunctionTooLarge,
+                          fmt::format("the answer has {} bytes; {} are taken at most",
+                                      answer.data.size(), kMaxAnswerBytes));
+  }
+  return std::move(answer.data);
+}
+
+Headers apart(Headers headers) {
+  for (size_t i = 0, count = headers.size(); i < count; ++i) {
+    const std::string value = headers[i].second;
+    if (!may_hold_the_next_header(value)) continue;
+    const size_t colon = value.find(':');
+    const size_t begin = value.find_first_not_of(' ', colon + 1);
+    headers.emplace_back(value.substr(0, colon),
+                         begin == std::string::npos ? "" : value.substr(begin));
+    const std::string_view name = headers[i].first;
+    if (same_header(name, kErrorCode) || same_header(name, kServiceErrorCode)) {
+      headers[i].second.clear();
+    }
+  }
+  return headers;
+}
+
+}  // namespace millrace

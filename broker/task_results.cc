@@ -1,0 +1,127 @@
+#include "broker/task_results.h"
+
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "base/thread.h"
+#include "broker/nats_status.h"
+#include "broker/stored_message.h"
+#include "broker/task_message.h"
+
+namespace millrace {
+
+TaskResults::TaskResults(Connection& connection, StreamKeeper& keeper, Settings settings,
+                         Handlers handlers)
+    : connection_(connection),
+      keeper_(keeper),
+      settings_(std::move(settings)),
+      handlers_(std::move(handlers)) {
+  watch_ = connection_.watch([this](LinkChange change) {
+    if (change != LinkChange::kLameDuck) interrupt();
+  });
+  thread_ = std::thread(&TaskResults::run, this);
+}
+
+TaskResults::~TaskResults() {
+  connection_.unwatch(watch_);
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  interrupt();
+  thread_.join();
+}
+
+Status TaskResults::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+/// Ends what is read, or the wait for another attempt.
+void TaskResults::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  if (consumer_) consumer_->interrupt();
+  changed_.notify_all();
+}
+
+void TaskResults::run() {
+  name_thread("results");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    interrupted_ = false;
+    lock.unlock();
+    const Status opened = open();
+    set_health(opened);
+    if (opened) read();
+    lock.lock();
+    const std::unique_ptr<PullConsumer> closing = std::move(consumer_);
+    // A stream that was just deleted is left alone, and whatever else is wrong needs time as well.
+    changed_.wait_for(lock, StreamKeeper::kLeaveAlone, [this] { return interrupted_; });
+  }
+}
+
+Status TaskResults::open() {
+  const StreamSettings stream = results_stream();
+  TRY(keeper_.ensure(stream));
+  std::unique_ptr<PullConsumer> consumer = TRY(PullConsumer::open_queue(
+      connection_, stream, kResultsConsumer, settings_.most_unstored, settings_.pull));
+  const std::lock_guard lock(mutex_);
+  if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
+  consumer_ = std::move(consumer);
+  return {};
+}
+
+void TaskResults::read() {
+  using Got = PullConsumer::Got;
+  if (consumer_->started_at_the_end()) note_caught_up();
+  while (true) {
+    NatsMsgHandle message;
+    DeliveryNumbers numbers;
+    const Got got = consumer_->next(true, message, numbers);
+    if (got == Got::kGap || got == Got::kBroken) break;
+    if (got == Got::kMessage) hand_out(message.get(), numbers);
+    // The server counts as pending what may have been deleted before it came to it.
+    if (got == Got::kIdle || (got == Got::kMessage && numbers.pending == 0)) note_caught_up();
+  }
+  set_health(fail("broker.unreachable", "reading answers was interrupted"));
+}
+
+void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
+  NatsMessage answer;
+  if (!read_message(message, answer)) {
+    Result<StoredMessage> stored =
+        fetch_stored(connection_, kResultsStream, {{"seq", numbers.stream_sequence}});
+    if (stored) {
+      answer = std::move(stored->message);
+    } else {
+      answer.headers = apart(std::move(answer.headers));
+    }
+  }
+  // It holds the handle, not us: what was told may be stored when we are gone.
+  handlers_.answer(std::move(answer),
+                   [handle = connection_.handle(), ack = std::string(natsMsg_GetReply(message))] {
+                     natsConnection_PublishString(handle.get(), ack.c_str(), "+ACK");
+                   });
+}
+
+void TaskResults::note_caught_up() {
+  if (std::exchange(caught_up_, true)) return;
+  handlers_.caught_up();
+}
+
+void TaskResults::set_health(Status health) {
+  const std::lock_guard lock(mutex_);
+  const std::string before = health_ ? "" : health_.error().code;
+  const std::string code = health ? "" : health.error().code;
+  health_ = std::move(health);
+  if (before == code || stopping_) return;
+  if (health_) {
+    spdlog::info("answers to tasks are read");
+  } else {
+    spdlog::warn("answers to tasks are not read: {}", health_.error().message);
+  }
+}
+
+}  // namespace millrace

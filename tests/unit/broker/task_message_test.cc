@@ -1,0 +1,85 @@
+#include "broker/task_message.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/broker/task_world.h"
+
+namespace millrace {
+namespace {
+
+TEST(TaskConsumers, HaveLegalNamesThatTellSubjectsApart) {
+  EXPECT_EQ(task_consumer("millrace.tasks.shop.charge"), "shop+charge");
+  EXPECT_EQ(task_consumer("millrace.tasks.shop.a.b_c-d"), "shop+a+b_c-d");
+  EXPECT_EQ(task_consumer("millrace.tasks.shop.a+b/c\\d"), "shop+a%2Bb%2Fc%5Cd");
+  const std::string longest = fmt::format("millrace.tasks.{:n>128}", "");
+  EXPECT_EQ(task_consumer(longest), std::string(128, 'n'));
+  const std::string one = task_consumer(longest + ".a");
+  const std::string other = task_consumer(longest + ".b");
+  EXPECT_EQ(one.size(), 128u);
+  EXPECT_EQ(one.substr(0, 112), fmt::format("{:n>111}+", ""));
+  EXPECT_NE(one, other);
+}
+
+TEST(TaskMessages, NameTheNamespaceInALegalSubject) {
+  EXPECT_EQ(reply_subject("a.b c", task_id(1)),
+            "millrace.results.a%2Eb%20c." + to_string(task_id(1)));
+}
+
+TEST(TaskMessages, SayNothingOfADeadlineThatIsNotKnown) {
+  Task task = queue_task(1);
+  task.deadline.reset();
+  EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
+}
+
+TEST(AckWords, AreThoseThatTheBrokerKnows) {
+  EXPECT_EQ(read_ack_word("+WPI"), AckWord::kAlive);
+  for (const char* done : {"", "+ACK", "+OK", "+NXT", R"(+NXT {"batch":1})"}) {
+    EXPECT_EQ(read_ack_word(done), AckWord::kDone) << done;
+  }
+  EXPECT_EQ(read_ack_word("-NAK"), AckWord::kNak);
+  EXPECT_EQ(read_ack_word(R"(-NAK {"delay":1})"), AckWord::kNak);
+  EXPECT_EQ(read_ack_word("+TERM"), AckWord::kTerm);
+  for (const char* none : {"+NAK", "wpi", "+WPI ", "hello"}) {
+    EXPECT_EQ(read_ack_word(none), std::nullopt) << none;
+  }
+}
+
+TEST(Answers, BelongToTheTaskThatTheirSubjectOrTheirHeaderNames) {
+  const std::string id = to_string(task_id(1));
+  EXPECT_EQ(answered_task({"millrace.results.shop." + id, {}, ""}), task_id(1));
+  EXPECT_EQ(answered_task({"x", {{"DIREKTIV-actionid", id}}, ""}), task_id(1));
+  EXPECT_EQ(answered_task({"millrace.results.shop.x", {{"Direktiv-ActionID", "y"}}, ""}),
+            std::nullopt);
+}
+
+TEST(Answers, AreTakenUpToTheirBound) {
+  EXPECT_EQ(read_answer({"s", {}, std::string(kMaxAnswerBytes, 'x')})->size(), kMaxAnswerBytes);
+  EXPECT_EQ(read_answer({"s", {}, std::string(kMaxAnswerBytes + 1, 'x')}).error().code,
+            kFunctionTooLarge);
+  EXPECT_EQ(read_answer({"s", {}, ""}), "");
+}
+
+TEST(Answers, SayNoMoreOfAnErrorThanCanBeShown) {
+  const auto message_of = [](const std::string& text) {
+    return read_answer({"s", {{"Direktiv-ErrorCode", "a"}, {"Direktiv-ErrorMessage", text}}, ""})
+        .error()
+        .message;
+  };
+  EXPECT_EQ(message_of("für"), "für");
+  EXPECT_EQ(message_of("f\xfcr"), "f?r");
+  EXPECT_EQ(message_of(std::string(5000, 'x')).size(), 4096u);
+  EXPECT_EQ(message_of(fmt::format("{:x>4095}ü", "")), std::string(4095, 'x'));
+}
+
+TEST(Answers, WhoseHeadersTheLibraryMisreadAreTakenApart) {
+  const Headers read = apart({{"Nats-Service-Error", "card: unknown"},
+                              {"Nats-Service-Error-Code", "X-Trace: 1"},
+                              {"X-Empty", "Direktiv-ErrorCode:"}});
+  EXPECT_EQ(*find_header(read, "Nats-Service-Error"), "card: unknown");
+  EXPECT_EQ(*find_header(read, "Nats-Service-Error-Code"), "");
+  EXPECT_EQ(*find_header(read, "X-Trace"), "1");
+  EXPECT_EQ(*find_header(read, "Direktiv-ErrorCode"), "");
+}
+
+}  // namespace
+}  // namespace millrace
