@@ -45,6 +45,8 @@ class App {
     add_secret();
     add_namespace();
     add_run();
+    asking(app_, "status", "Says whether the server is ready to take events; exit 1 if not",
+           "millrace status", show_status);
     verb(app_, "version", "Says which version this is", "millrace version", [this] {
       console_.out << "millrace " MILLRACE_VERSION "\n";
       return Ended(ExitCode::kOk);

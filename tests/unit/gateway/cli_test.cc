@@ -530,6 +530,16 @@ TEST_F(Cli, EndsWithTheExitCodeOfWhatWentWrong) {
   EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag beats a variable";
 }
 
+TEST_F(Cli, SaysWhetherTheServerIsReady) {
+  EXPECT_EQ(run({"status", "-o", "name"}).out, "ready\n");
+  service_.ready_status = fail("broker.unreachable", "NATS is away");
+  const Printed printed = run({"status"});
+  EXPECT_EQ(printed.code, 1);
+  EXPECT_EQ(printed.err, "millrace: NATS is away\n");
+  server_.reset();
+  EXPECT_EQ(run({"status"}).code, 5);
+}
+
 TEST_F(Cli, ShowsTheTokenThatItIsGiven) {
   constexpr const char* kToken = "correct-horse-battery-staple";
   server_ = *HttpServer::start({.listen = "127.0.0.1:0", .token = BearerToken(kToken)}, service_);
@@ -544,6 +554,7 @@ TEST_F(Cli, ShowsTheTokenThatItIsGiven) {
   EXPECT_EQ(run({"namespace", "list", "--token-file", wrong}).code, 4);
   EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
   EXPECT_EQ(run({"--token-file", right, "namespace", "list"}).code, 0);
+  EXPECT_EQ(run({"status"}).code, 0) << "which asks for none";
 
   env_["MILLRACE_TOKEN_FILE"] = right;
   EXPECT_EQ(run({"namespace", "list"}).code, 0);
@@ -601,6 +612,7 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"schema"},
       {"test"},
       {"run"},
+      {"status"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},
