@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/token_file.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -23,6 +24,10 @@ class App {
     app_.set_version_flag("--version", "millrace " MILLRACE_VERSION);
     app_.add_option("--url", url_, "The server (MILLRACE_URL; http://127.0.0.1:8780)")
         ->type_name("URL");
+    app_.add_option("--token-file", token_file_,
+                    "The file with the token for the server (MILLRACE_TOKEN_FILE, or the token "
+                    "itself in MILLRACE_TOKEN)")
+        ->type_name("FILE");
     app_.add_option("-n,--namespace", space_, "The namespace (MILLRACE_NAMESPACE; default)")
         ->type_name("NAME");
     app_.add_option("-o,--output", format_,
@@ -40,6 +45,8 @@ class App {
     add_secret();
     add_namespace();
     add_run();
+    asking(app_, "status", "Says whether the server is ready to take events; exit 1 if not",
+           "millrace status", show_status);
     verb(app_, "version", "Says which version this is", "millrace version", [this] {
       console_.out << "millrace " MILLRACE_VERSION "\n";
       return Ended(ExitCode::kOk);
@@ -78,8 +85,11 @@ class App {
                    const std::string& example, DoInSession work) {
     return verb(parent, name, what, example, [this, work = std::move(work)]() -> Ended {
       const Format format = TRY(parse_format(format_, console_.out_is_terminal));
-      Session session{console_, Client(setting(url_, {"MILLRACE_URL"}, "http://127.0.0.1:8780")),
-                      setting(space_, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
+      std::string token = TRY(this->token());
+      Session session{
+          console_,
+          Client(setting(url_, {"MILLRACE_URL"}, "http://127.0.0.1:8780"), std::move(token)),
+          setting(space_, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
       return work(session);
     });
   }
@@ -92,6 +102,25 @@ class App {
       if (auto value = console_.env(variable); value && !value->empty()) return *value;
     }
     return otherwise;
+  }
+
+  /// What the client shows: of a file that was named, else of the variables; empty: nothing.
+  Fallible<std::string> token() const {
+    const auto wrong = [](const Error& error) {
+      return give_up(ExitCode::kUsage, error.code, error.message);
+    };
+    const auto variable = console_.env("MILLRACE_TOKEN");
+    if (token_file_.empty() && variable && !variable->empty()) {
+      if (const Status checked = check_token(*variable, "MILLRACE_TOKEN"); !checked) {
+        return wrong(checked.error());
+      }
+      return *variable;
+    }
+    const std::string file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
+    if (file.empty()) return std::string();
+    Result<std::string> token = read_token_file(file);
+    if (!token) return wrong(token.error());
+    return *std::move(token);
   }
 
   Fallible<Duration> duration(const std::string& flag, const std::string& name,
@@ -152,6 +181,7 @@ class App {
             if (serve_.data.empty()) {
               return wrong_usage("--data (or MILLRACE_DATA) is needed");
             }
+            serve_.token_file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
             serve_.secret_key_file =
                 setting(serve_.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"}, "");
             serve_.task_timeout = TRY(
@@ -180,6 +210,7 @@ class App {
               "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY are "
               "read too")
           ->type_name("URL");
+      add_token_file(serve);
       serve
           .add_option("--secret-key-file", serve_.secret_key_file,
                       "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; one that is "
@@ -213,6 +244,7 @@ class App {
           verb(app_, "dev", "Runs a server to try things out, with a NATS server of its own",
                "millrace dev examples/", [this]() -> Ended {
                  dev_.listen = setting(dev_.listen, {"MILLRACE_LISTEN"}, DevOptions().listen);
+                 dev_.token_file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
                  return static_cast<ExitCode>(hooks_.dev(dev_));
                });
       dev_.listen = "";
@@ -221,7 +253,17 @@ class App {
       dev.add_option("--keep", dev_.keep, "Keep the data in this folder")->type_name("DATA");
       dev.add_option("--listen", dev_.listen, "Where HTTP is answered (127.0.0.1:8780)")
           ->type_name("ADDR");
+      add_token_file(dev);
     }
+  }
+
+  /// Over the one of all verbs, which is the client's.
+  void add_token_file(CLI::App& server) {
+    server
+        .add_option("--token-file", token_file_,
+                    "The file with the token that callers have to show (MILLRACE_TOKEN_FILE); "
+                    "without one only this machine is listened to")
+        ->type_name("FILE");
   }
 
   void add_language() {
@@ -495,6 +537,7 @@ class App {
   Do chosen_;
 
   std::string url_;
+  std::string token_file_;
   std::string space_;
   std::string format_;
   std::string id_;

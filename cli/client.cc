@@ -48,8 +48,10 @@ tl::unexpected<Failure> refused(const std::string& url, long status, const std::
     return give_up(exit_code_of(status), "client.status",
                    fmt::format("{} answered HTTP {}", url, status));
   }
+  std::string detail = json->value("detail", "");
+  if (status == 401) detail += " (--token-file, MILLRACE_TOKEN, MILLRACE_TOKEN_FILE)";
   return tl::unexpected(Failure{exit_code_of(status),
-                                Error{json->value("code", ""), json->value("detail", "")},
+                                Error{json->value("code", ""), std::move(detail)},
                                 json->value("errors", Json())});
 }
 
@@ -62,8 +64,10 @@ struct Client::Handle {
   std::unique_ptr<CURL, Free> curl{curl_easy_init()};
 };
 
-Client::Client(std::string base_url)
-    : base_url_(std::move(base_url)), handle_(std::make_unique<Handle>()) {
+Client::Client(std::string base_url, std::string token)
+    : base_url_(std::move(base_url)),
+      token_(std::move(token)),
+      handle_(std::make_unique<Handle>()) {
   while (base_url_.ends_with('/')) base_url_.pop_back();
 }
 Client::~Client() = default;
@@ -95,6 +99,7 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
   }
   HeaderList headers;
   for (const auto& [name, value] : call.headers) add(headers, fmt::format("{}: {}", name, value));
+  if (!token_.empty()) add(headers, "Authorization: Bearer " + token_);
   add(headers, "Expect:");  // the server says at once if a body is too large
 
   CURL* curl = handle_->curl.get();

@@ -36,7 +36,8 @@ struct RawReply {
 
 class Client {
  public:
-  explicit Client(std::string base_url);
+  /// Shows the token, if there is one, with each call.
+  explicit Client(std::string base_url, std::string token = "");
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) = delete;
@@ -56,6 +57,7 @@ class Client {
   struct Handle;
 
   std::string base_url_;
+  std::string token_;
   std::unique_ptr<Handle> handle_;
 };
 

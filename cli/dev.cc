@@ -30,18 +30,21 @@ Status wait_until_ready(Service& service) {
   }
 }
 
-void say_what_to_type(uint16_t port, const std::string& nats, bool has_workflows) {
+void say_what_to_type(uint16_t port, const std::string& token_file, const std::string& nats,
+                      bool has_workflows) {
   const std::string base = fmt::format("http://127.0.0.1:{}", port);
   fmt::print("\nmillrace runs: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
   if (port != 8780) fmt::print("  export MILLRACE_URL={}\n", base);
+  if (!token_file.empty()) fmt::print("  export MILLRACE_TOKEN_FILE={}\n", token_file);
   if (has_workflows) fmt::print("  millrace workflow list\n");
   fmt::print(
       "  millrace instance list\n"
       "  millrace event send --type TYPE --source SOURCE --data '{{}}'\n"
-      "  curl {}/v1/ns/default/instances\n"
+      "  curl {}{}/v1/ns/default/instances\n"
       "  nats --server {} sub 'millrace.events.>'      # any NATS client\n\n"
       "Ctrl-C stops it.\n\n",
-      base, nats);
+      token_file.empty() ? "" : "-H \"Authorization: Bearer $(cat $MILLRACE_TOKEN_FILE)\" ", base,
+      nats);
   std::fflush(stdout);
 }
 
@@ -50,12 +53,14 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
   const auto broker = TRY(DevServer::start({.folder = folder / "nats"}));
-  const auto server = TRY(Server::start(
-      {.data = folder / "millrace", .listen = options.listen, .nats = {.servers = {broker->url()}}},
-      std::move(launcher)));
+  const auto server = TRY(Server::start({.data = folder / "millrace",
+                                         .listen = options.listen,
+                                         .token_file = options.token_file,
+                                         .nats = {.servers = {broker->url()}}},
+                                        std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
-    say_what_to_type(server->port(), broker->url(), false);
+    say_what_to_type(server->port(), options.token_file, broker->url(), false);
     signals.wait();
     return {};
   }
@@ -65,7 +70,7 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   WorkflowFolder workflows(*options.folder, server->service(),
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   workflows.apply_changes();
-  say_what_to_type(server->port(), broker->url(), true);
+  say_what_to_type(server->port(), options.token_file, broker->url(), true);
   return workflows.watch(signals.set());
 }
 

@@ -50,10 +50,11 @@ int fail_to_start(const Error& error) {
 int run_serve(const ServeOptions& options) {
   auto launcher = JqLauncher::start();
   if (!launcher) return fail_to_start(launcher.error());
-  const EndSignals signals;
+  const EndSignals signals({SIGHUP});
   log_to_stderr();
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
+                               .token_file = options.token_file,
                                .nats = connection_settings(options),
                                .secret_key_file = options.secret_key_file,
                                .task_timeout = options.task_timeout,
@@ -66,7 +67,7 @@ int run_serve(const ServeOptions& options) {
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));
-  signals.wait();
+  while (signals.wait() == SIGHUP && !options.token_file.empty()) (*server)->read_token_again();
   spdlog::info("stopping");
   server->reset();
   return 0;

@@ -21,6 +21,7 @@ struct ServeOptions {
   std::string ca;
   std::string cert;
   std::string key;
+  std::string token_file;                          ///< empty: nobody is asked for a token
   std::string secret_key_file;                     ///< empty: a key in the folder of the store
   Duration task_timeout{10'000};                   ///< of evaluating one state (POLICIES.md)
   Duration dedupe_window{600'000};                 ///< how long an event is known again,
@@ -33,6 +34,7 @@ struct DevOptions {
   std::optional<std::string> folder;  ///< whose workflows are loaded, and again on change
   std::optional<std::string> keep;    ///< folder for data that outlives the run
   std::string listen = "127.0.0.1:8780";
+  std::string token_file;  ///< ServeOptions::token_file
 };
 
 /// Log lines go to standard error.
@@ -41,7 +43,8 @@ void log_to_stderr();
 /// Says why a server did not start; the exit code.
 int fail_to_start(const Error& error);
 
-/// Runs the server until SIGTERM or SIGINT; the exit code.
+/// Runs the server until SIGTERM or SIGINT; the exit code. SIGHUP has the token read again,
+/// or ends it too where there is none.
 int run_serve(const ServeOptions& options);
 
 /// The same with a private nats-server and, unless kept, throw-away data.

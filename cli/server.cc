@@ -12,6 +12,7 @@
 #include "broker/dead_letters.h"
 #include "broker/event_stream.h"
 #include "broker/publisher.h"
+#include "cli/token_file.h"
 #include "expressions/workers/pool.h"
 #include "functions/task_router.h"
 #include "gateway/server.h"
@@ -72,6 +73,16 @@ Json describe(const ServerSettings& settings) {
             {"taskMilliseconds", settings.task_timeout.count()},
             {"transitions", EngineLimits().transitions_per_instance},
             {"hops", kMaxHops}}}};
+}
+
+/// What the gateway asks callers for; nothing where no file is named.
+Result<std::optional<BearerToken>> read_token(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  const std::string token = TRY(read_token_file(file));
+  if (anybody_may_read(file)) {
+    spdlog::warn("the token file {} can be read by every user of this machine; chmod 600 it", file);
+  }
+  return BearerToken(token);
 }
 
 /// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
@@ -150,14 +161,22 @@ class Server::Parts {
     publisher_.reset();  // nor an acknowledgement
   }
 
-  Status start() {
+  Status start(std::optional<BearerToken> token) {
     InHand::note_crashes();
     // First, so that /readyz says how far it is; what is asked for waits.
-    gateway_ = TRY(HttpServer::start({.listen = settings_.listen}, service_));
+    gateway_ =
+        TRY(HttpServer::start({.listen = settings_.listen, .token = std::move(token)}, service_));
     TRY(processor_.load());
     processor_.start();
     events_->start(processor_.cursor(), processor_);
     return {};
+  }
+
+  void read_token_again() {
+    auto token = read_token(settings_.token_file);
+    if (!token) return spdlog::error("{}; the token stays as it was", token.error().message);
+    gateway_->replace_token(**std::move(token));
+    spdlog::info("the token was read again");
   }
 
   uint16_t port() const { return gateway_->port(); }
@@ -193,6 +212,7 @@ class Server::Parts {
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
+  auto token = TRY(read_token(settings.token_file));
   auto environment =
       TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
                                             .key_file = settings.secret_key_file,
@@ -207,7 +227,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
   auto parts =
       std::make_unique<Parts>(std::move(settings), std::move(environment), std::move(connection),
                               std::move(publishing), std::move(pool));
-  TRY(parts->start());
+  TRY(parts->start(std::move(token)));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
@@ -215,6 +235,7 @@ Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() = default;
 
 uint16_t Server::port() const { return parts_->port(); }
+void Server::read_token_again() { parts_->read_token_again(); }
 Service& Server::service() { return parts_->service(); }
 
 Result<JqPool*> own_jq_worker() {

@@ -20,6 +20,7 @@ class JqPool;
 struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
   std::string listen;          ///< of the gateway, host:port
+  std::string token_file;      ///< with the token that callers show; empty: none is asked for
   ConnectionSettings nats;
   std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
   Duration task_timeout{10'000};                   ///< of evaluating one state
@@ -42,6 +43,11 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   uint16_t port() const;
+
+  /// For a server that has a token: a changed one counts from here on; one that cannot be read
+  /// changes nothing, and the log says so.
+  void read_token_again();
+
   Service& service();
 
  private:

@@ -109,6 +109,9 @@ struct RunOptions {
 };
 Ended run_workflow(Session& session, const RunOptions& options);
 
+// status.cc
+Ended show_status(Session& session);
+
 // explain.cc
 Ended explain_key(Console& console, const std::string& name);
 Ended print_schema(Console& console);

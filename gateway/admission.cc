@@ -38,13 +38,13 @@ bool is_loopback_host(std::string_view host) {
          is_loopback_ipv4(name);
 }
 
-Status admit(const Headers& headers, const std::vector<std::string>& hosts) {
+Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token) {
   const auto is_host = [](const auto& header) { return same_header(header.first, "Host"); };
   if (std::count_if(headers.begin(), headers.end(), is_host) > 1) {
     return fail("request.malformed", "there is more than one Host header");
   }
   const std::string* host = find_header(headers, "Host");
-  if (host != nullptr) {
+  if (host != nullptr && !has_token) {
     const std::string_view name = without_port(*host);
     const bool listed = std::any_of(hosts.begin(), hosts.end(), [&](const std::string& known) {
       return same_header(known, name);

@@ -99,12 +99,18 @@ void Connection::on_header(ErrorCode error) {
     return write(problem(Error{"request.malformed", "Transfer-Encoding: only chunked is read"}));
   }
   Headers headers = headers_of(message);
-  if (const Status admitted = admit(headers, host_.options().hosts); !admitted) {
+  const std::optional<BearerToken>& token = host_.token();
+  if (const Status admitted = admit(headers, host_.options().hosts, token.has_value()); !admitted) {
     keep_alive_ = false;
     return write(problem(admitted.error()));
   }
   auto found =
       host_.router().find(std::string(message.method_string()), std::string(message.target()));
+  const auto* hit = std::get_if<Router::Found>(&found);
+  if (token && (hit == nullptr || !hit->route->open)) {
+    // First of all: a stranger is not told what there is either.
+    if (const Status known = token->admit(headers); !known) return write(problem(known.error()));
+  }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
   auto& [route, request, head] = std::get<Router::Found>(found);
   route_ = route;

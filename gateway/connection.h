@@ -18,6 +18,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "gateway/bearer_token.h"
 #include "gateway/exchange.h"
 #include "gateway/router.h"
 #include "gateway/server.h"
@@ -30,6 +31,7 @@ class ConnectionHost {
   virtual ~ConnectionHost() = default;
   virtual const HttpServer::Options& options() const = 0;
   virtual const Router& router() const = 0;
+  virtual const std::optional<BearerToken>& token() const = 0;
   virtual size_t max_body() const = 0;  ///< of all routes
   virtual bool stopping() const = 0;
   /// Runs the function on the gateway's thread, from any; safe to call after the server is gone.

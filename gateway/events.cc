@@ -33,8 +33,8 @@ Status take_events(Service& service, const EventLimits& limits,
   return {};
 }
 
-/// Who may send is not for a header to say, so any origin that asks is let in; there is no rate to
-/// keep to, being too fast is answered with 503 and Retry-After.
+/// Who may send is for the token to say, not for a header, so any origin that asks is let in; there
+/// is no rate to keep to, being too fast is answered with 503 and Retry-After.
 Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   TRY(namespace_of(request));
@@ -60,6 +60,7 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
   router.add({.method = "OPTIONS",
               .path = "/v1/ns/{ns}/events",
               .lane = Lane::kInPlace,
+              .open = true,
               .handler = shake_hands});
 }
 

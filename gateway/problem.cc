@@ -23,6 +23,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"request.host", 421},
     {"request.origin", 403},
     {"request.", 400},
+    {"token.", 401},
     {"namespace.not_found", 404},
     {"namespace.not_empty", 409},
     {"workflow.not_found", 404},
@@ -63,6 +64,7 @@ struct Title {
 
 constexpr auto kTitles = std::to_array<Title>({
     {400, "Bad Request"},
+    {401, "Unauthorized"},
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
@@ -105,6 +107,13 @@ Response problem(const Error& error, const Json& errors) {
   Response response = json_response(status, body);
   response.headers.front().second = "application/problem+json";
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 401) {
+    // Without `error` the caller may not have known that a token is asked for (RFC 6750, 3.1).
+    const bool was_wrong = error.code == "token.wrong";
+    response.headers.emplace_back("WWW-Authenticate",
+                                  was_wrong ? R"(Bearer realm="millrace", error="invalid_token")"
+                                            : R"(Bearer realm="millrace")");
+  }
   return response;
 }
 

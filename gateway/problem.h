@@ -16,7 +16,8 @@ unsigned status_of(std::string_view code);
 /// The reason phrase: "Not Found".
 std::string_view title_of(unsigned status);
 
-/// {"type","title","status","code","detail"} and, where given, "errors". 503 carries Retry-After.
+/// {"type","title","status","code","detail"} and, where given, "errors". 503 carries Retry-After,
+/// 401 WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
 }  // namespace millrace

@@ -32,6 +32,7 @@ struct Route {
   std::vector<std::string> query;  ///< the parameters that there are
   size_t max_body = 0;             ///< bytes
   Lane lane = Lane::kWorker;
+  bool open = false;  ///< answered without the token, where there is one
   Handler handler;
 };
 

@@ -49,7 +49,7 @@ class Mailbox {
 };
 
 /// `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780`.
-Result<tcp::endpoint> parse_address(const std::string& text) {
+Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   const auto malformed = [&] {
     return fail("gateway.malformed_address",
                 fmt::format("{} is no address to listen on; write 127.0.0.1:8780 or [::1]:8780",
@@ -70,10 +70,12 @@ Result<tcp::endpoint> parse_address(const std::string& text) {
   ErrorCode error;
   const auto address = asio::ip::make_address(host, error);
   if (error) return malformed();
-  if (!address.is_loopback()) {
+  if (!address.is_loopback() && !has_token) {
     return fail("gateway.refused_address",
-                fmt::format("{} can be reached from other machines, and there are no tokens to "
-                            "keep them out; listen on 127.0.0.1 or [::1]",
+                fmt::format("{} can be reached from other machines, and without a token all of "
+                            "them may do everything: `openssl rand -hex 32` makes one, for a file "
+                            "that --token-file or MILLRACE_TOKEN_FILE names; or listen on "
+                            "127.0.0.1 or [::1]",
                             in_quotes(text)));
   }
   return tcp::endpoint(address, port);
@@ -91,11 +93,12 @@ class HttpServer::Impl : public ConnectionHost {
   Impl(Options options, Service& service)
       : options_(std::move(options)),
         router_(make_router(service, options_.requests)),
+        token_(options_.token),
         workers_(options_.transport.worker_threads, options_.transport.waiting_requests),
         broker_(1, options_.transport.waiting_requests) {}
 
   Status listen() {
-    const tcp::endpoint endpoint = TRY(parse_address(options_.listen));
+    const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
     try {
       acceptor_.open(endpoint.protocol());
       acceptor_.set_option(tcp::acceptor::reuse_address(true));
@@ -129,8 +132,13 @@ class HttpServer::Impl : public ConnectionHost {
 
   uint16_t port() const { return port_; }
 
+  void replace_token(BearerToken token) {
+    mailbox_->post([this, token = std::move(token)] { token_ = token; });
+  }
+
   const Options& options() const override { return options_; }
   const Router& router() const override { return router_; }
+  const std::optional<BearerToken>& token() const override { return token_; }
   size_t max_body() const override { return largest_body(options_.requests); }
   bool stopping() const override { return stopping_; }
 
@@ -230,6 +238,7 @@ class HttpServer::Impl : public ConnectionHost {
   uint16_t port_ = 0;
 
   // Of the gateway's thread.
+  std::optional<BearerToken> token_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   tcp::acceptor acceptor_{io_};
@@ -256,5 +265,6 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop() { impl_->stop(); }
+void HttpServer::replace_token(BearerToken token) { impl_->replace_token(std::move(token)); }
 
 }  // namespace millrace

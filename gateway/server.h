@@ -1,16 +1,18 @@
 // HttpServer: the gateway's transport. One thread of its own reads and writes all connections;
-// handlers run on a few more (lanes.h), and answers may come from any thread. Listens on loopback
-// only: there are no tokens yet.
+// handlers run on a few more (lanes.h), and answers may come from any thread. Without a token it
+// listens on loopback only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "gateway/bearer_token.h"
 #include "gateway/routes.h"
 #include "orchestrator/runtime/service.h"
 
@@ -33,12 +35,14 @@ class HttpServer {
   struct Options {
     std::string listen = "127.0.0.1:8780";  ///< host:port; port 0 is a free one
     std::vector<std::string> hosts;         ///< Host headers to answer for beside loopback's
+    std::optional<BearerToken> token;       ///< asked for by every route that is not `open`
     RequestLimits requests;
     TransportLimits transport;
   };
 
   /// `service` outlives the server. Errors: `gateway.malformed_address`,
-  /// `gateway.refused_address` (not loopback), `gateway.listen` (in the system's words).
+  /// `gateway.refused_address` (not loopback, and no token), `gateway.listen` (in the system's
+  /// words).
   static Result<std::unique_ptr<HttpServer>> start(Options options, Service& service);
 
   ~HttpServer();
@@ -46,6 +50,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   uint16_t port() const;
+
+  /// Requests whose headers are read from here on are asked for this one instead. Any thread.
+  void replace_token(BearerToken token);
 
   /// Takes no more connections; requests that wait for an instance are answered with 503
   /// `stopping`, others get the grace first. Returns when all connections are closed and no thread

@@ -29,10 +29,12 @@ Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }  // namespace
 
 void add_system_routes(Router& router, Service& service) {
-  router.add({.method = "GET", .path = "/livez", .lane = Lane::kInPlace, .handler = alive});
-  router.add({.method = "GET", .path = "/readyz", .handler = reading([&service](const Request&) {
-                                                    return readiness(service);
-                                                  })});
+  router.add(
+      {.method = "GET", .path = "/livez", .lane = Lane::kInPlace, .open = true, .handler = alive});
+  router.add({.method = "GET",
+              .path = "/readyz",
+              .open = true,
+              .handler = reading([&service](const Request&) { return readiness(service); })});
   router.add(
       {.method = "GET",
        .path = "/v1/info",

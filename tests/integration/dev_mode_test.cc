@@ -78,6 +78,15 @@ TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
   EXPECT_TRUE(dev_->error_line("other is now revision 1"));
 }
 
+TEST_F(DevMode, AsksForTheTokenThatItIsGivenAndSaysHowToShowIt) {
+  const std::string file = (folder_.path() / "token").string();
+  std::ofstream(file) << "correct-horse-battery-staple\n";
+  start({"--token-file", file});
+  EXPECT_THAT(dev_->output(), HasSubstr("export MILLRACE_TOKEN_FILE=" + file));
+  EXPECT_EQ(cli({"instance", "list"}).code, 4);
+  EXPECT_EQ(cli({"instance", "list", "--token-file", file}).code, 0);
+}
+
 TEST_F(DevMode, TakesEventsFromAnyNatsClientAtTheAddressThatItPrints) {
   write("counter.yaml",
         "id: counter\nstart:\n  type: event\n  event:\n    type: count\nstates:\n  - id: a\n"

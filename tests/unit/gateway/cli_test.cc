@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/app.h"
+#include "cli/token_file.h"
 #include "fake_service.h"
 #include "gateway/server.h"
 
@@ -547,6 +548,78 @@ TEST_F(Cli, EndsWithTheExitCodeOfWhatWentWrong) {
   EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag beats a variable";
 }
 
+TEST_F(Cli, SaysWhetherTheServerIsReady) {
+  EXPECT_EQ(run({"status", "-o", "name"}).out, "ready\n");
+  service_.ready_status = fail("broker.unreachable", "NATS is away");
+  const Printed printed = run({"status"});
+  EXPECT_EQ(printed.code, 1);
+  EXPECT_EQ(printed.err, "millrace: NATS is away\n");
+  server_.reset();
+  EXPECT_EQ(run({"status"}).code, 5);
+}
+
+TEST_F(Cli, ShowsTheTokenThatItIsGiven) {
+  constexpr const char* kToken = "correct-horse-battery-staple";
+  server_ = *HttpServer::start({.listen = "127.0.0.1:0", .token = BearerToken(kToken)}, service_);
+  env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+  const std::string right = file("right", std::string(kToken) + "\n");
+  const std::string wrong = file("wrong", "somebody-else's-token\n");
+  const std::string broken = file("broken", "two words and-too-many\n");
+
+  const Printed without = run({"namespace", "list"});
+  EXPECT_EQ(without.code, 4);
+  EXPECT_NE(without.err.find("--token-file"), std::string::npos) << without.err;
+  EXPECT_EQ(run({"namespace", "list", "--token-file", wrong}).code, 4);
+  EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
+  EXPECT_EQ(run({"--token-file", right, "namespace", "list"}).code, 0);
+  EXPECT_EQ(run({"status"}).code, 0) << "which asks for none";
+
+  env_["MILLRACE_TOKEN_FILE"] = right;
+  EXPECT_EQ(run({"namespace", "list"}).code, 0);
+  env_["MILLRACE_TOKEN"] = "somebody-else's-token";
+  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "which comes before the file";
+  EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
+  env_["MILLRACE_TOKEN"] = "a\r\nHost: elsewhere.example";
+  EXPECT_EQ(run({"namespace", "list"}).code, 2);
+
+  for (const std::string& bad : {broken, right + "-none", folder_.string()}) {
+    const Printed printed = run({"namespace", "list", "--token-file", bad});
+    EXPECT_EQ(printed.code, 2) << bad;
+    EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
+    EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;
+  }
+}
+
+TEST_F(Cli, ReadsTokensOfAHeadersSize) {
+  struct Row {
+    std::string text;
+    std::string token;  ///< empty: it is none
+  };
+  const std::string shortest(16, 'x');
+  const std::string longest(4096, 'x');
+  const Row rows[] = {
+      {shortest, shortest},
+      {shortest + "\n", shortest},
+      {shortest + "\r\n", shortest},
+      {longest + "\r\n", longest},
+      {"", ""},
+      {"\n", ""},
+      {shortest.substr(1), ""},
+      {shortest.substr(1) + "\n", ""},
+      {longest + "x", ""},
+      {longest + longest, ""},
+      {shortest + "\n\n", ""},
+      {shortest + " x", ""},
+      {shortest + "\x7f", ""},
+      {shortest + "\xc3\xa4", ""},
+  };
+  for (const Row& row : rows) {
+    const Result<std::string> token = read_token_file(file("token", row.text));
+    EXPECT_EQ(token ? *token : "", row.token) << row.text;
+    EXPECT_TRUE(token || token.error().code == "token.malformed") << row.text;
+  }
+}
+
 TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
   const std::vector<std::vector<std::string>> verbs = {
       {"serve"},
@@ -557,6 +630,7 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"schema"},
       {"test"},
       {"run"},
+      {"status"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},
@@ -630,10 +704,18 @@ TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
     EXPECT_NE(result.err.find("--store-limit"), std::string::npos) << bad << result.err;
   }
 
+  EXPECT_EQ(g_served.token_file, "");
+  EXPECT_EQ(run({"serve", "--token-file", "here"}).code, 0);
+  EXPECT_EQ(g_served.token_file, "here");
+  env_["MILLRACE_TOKEN_FILE"] = "there";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(g_served.token_file, "there");
+
   EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
   EXPECT_EQ(g_developed.folder, "examples/");
   EXPECT_EQ(g_developed.keep, "data");
   EXPECT_EQ(g_developed.listen, "127.0.0.1:1");
+  EXPECT_EQ(g_developed.token_file, "there");
 }
 
 TEST_F(Cli, TakesWhichScenariosToPlay) {

@@ -154,7 +154,7 @@ TEST(Admission, IsForRequestsThatNameThisMachine) {
       {{"Host", "localhost:8780"}, {"Origin", "http://localhost:8780"}},
       {{"Host", "localhost"}, {"Content-Encoding", "identity"}},
   };
-  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}));
+  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
 }
 
 TEST(Admission, IsNotForWhatAWebPageCouldSend) {
@@ -175,7 +175,7 @@ TEST(Admission, IsNotForWhatAWebPageCouldSend) {
       {{{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, "request.content_encoding"},
   };
   for (const Row& row : rows) {
-    const Status status = admit(row.headers, {});
+    const Status status = admit(row.headers, {}, false);
     ASSERT_FALSE(status) << row.headers[0].second;
     EXPECT_EQ(status.error().code, row.code) << row.headers[0].second;
   }
