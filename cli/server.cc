@@ -6,14 +6,21 @@
 #include <cstdlib>
 #include <thread>
 
+#include <fmt/format.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
+#include "base/bytes.h"
 #include "broker/dead_letters.h"
 #include "broker/event_stream.h"
 #include "broker/publisher.h"
+#include "broker/task_queue.h"
 #include "cli/token_file.h"
 #include "expressions/workers/pool.h"
+#include "functions/container.h"
+#include "functions/http_client.h"
+#include "functions/http_service.h"
+#include "functions/service_caller.h"
 #include "functions/task_router.h"
 #include "gateway/server.h"
 #include "model/document.h"
@@ -85,6 +92,14 @@ Result<std::optional<BearerToken>> read_token(const std::string& file) {
   return BearerToken(token);
 }
 
+/// By which the containers of a data folder are known: another millrace leaves them alone.
+std::string data_id(const std::filesystem::path& data) {
+  const Fingerprint print = fingerprint({std::filesystem::absolute(data).string()});
+  std::string id;
+  for (const uint8_t byte : print) id += fmt::format("{:02x}", byte);
+  return id;
+}
+
 /// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
 [[noreturn]] void end_of_disk(const Error& error) {
   spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
@@ -106,11 +121,12 @@ class Server::Parts {
  public:
   Parts(ServerSettings settings, std::unique_ptr<Environment> environment,
         std::unique_ptr<Connection> connection, std::unique_ptr<Connection> publishing,
-        std::unique_ptr<JqPool> pool)
+        std::unique_ptr<Connection> working, std::unique_ptr<JqPool> pool)
       : settings_(std::move(settings)),
         environment_(std::move(environment)),
         connection_(std::move(connection)),
         publishing_(std::move(publishing)),
+        working_(std::move(working)),
         events_(std::make_unique<JetStreamEvents>(
             *connection_,
             EventStreamSettings{.on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
@@ -147,7 +163,18 @@ class Server::Parts {
                  [this](std::string_view space, size_t limit, std::string_view cursor) {
                    return list_dead_letters(*connection_, space, limit, cursor);
                  },
-             .info = describe(settings_)}) {}
+             .info = describe(settings_)}),
+        workers_(*working_, processor_),
+        services_(http_, processor_),
+        containers_({.runtime = settings_.container_runtime,
+                     .folder = settings_.data / "tasks",
+                     .data_id = data_id(settings_.data)},
+                    caller_, clock_, processor_) {
+    functions_.route<WorkQueue>(workers_);
+    functions_.route<NatsService>(workers_);
+    functions_.route<HttpService>(services_);
+    functions_.route<Container>(containers_);
+  }
 
   ~Parts() {
     if (gateway_) gateway_->stop();
@@ -200,6 +227,7 @@ class Server::Parts {
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Connection> publishing_;
+  std::unique_ptr<Connection> working_;
   std::unique_ptr<JetStreamEvents> events_;
   std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JqPool> pool_;
@@ -208,6 +236,11 @@ class Server::Parts {
   TaskRouter functions_;
   Processor processor_;
   LocalService service_;
+  HttpClient http_;
+  ServiceCaller caller_{http_};
+  TaskQueue workers_;
+  HttpServices services_;
+  ContainerRunner containers_;
   std::unique_ptr<HttpServer> gateway_;
 };
 
@@ -224,9 +257,12 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
   for_publishing.name += " publishing";
   for_publishing.send_at_once = false;
   auto publishing = TRY(Connection::open(std::move(for_publishing)));
+  ConnectionSettings for_working = settings.nats;
+  for_working.name += " tasks";
+  auto working = TRY(Connection::open(std::move(for_working)));
   auto parts =
       std::make_unique<Parts>(std::move(settings), std::move(environment), std::move(connection),
-                              std::move(publishing), std::move(pool));
+                              std::move(publishing), std::move(working), std::move(pool));
   TRY(parts->start(std::move(token)));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

@@ -23,6 +23,7 @@ struct ServerSettings {
   std::string token_file;      ///< with the token that callers show; empty: none is asked for
   ConnectionSettings nats;
   std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
+  std::string container_runtime;                   ///< ContainerSettings::runtime
   Duration task_timeout{10'000};                   ///< of evaluating one state
   Duration dedupe_window{600'000};                 ///< how long an event is known again,
   uint64_t dedupe_events = 4'000'000;              ///< and how many are at most

@@ -9,6 +9,10 @@
 namespace millrace {
 namespace {
 
+/// So many calls that leave the process are under way at once, unless `concurrency` says otherwise:
+/// whoever does the work seldom stands ten thousand of them.
+constexpr size_t kTasksAtOnce = 16;
+
 class Foreach final : public CallingState {
  public:
   Foreach(StateCommon common, Template array, Action action, size_t at_once)
@@ -49,9 +53,11 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
   Action action;
   fields.required_object(
       "action", [&](StateFields& nested) { action = Action::load(nested, common.retries); });
+  const bool is_outside = action.function != nullptr && action.function->subflow() == nullptr;
   const auto at_once = fields.plain().integer("concurrency");
-  return std::make_unique<Foreach>(std::move(common), std::move(array), std::move(action),
-                                   static_cast<size_t>(at_once.value_or(kMostCalls)));
+  return std::make_unique<Foreach>(
+      std::move(common), std::move(array), std::move(action),
+      at_once ? static_cast<size_t>(*at_once) : (is_outside ? kTasksAtOnce : kMostCalls));
 }
 
 }  // namespace
