@@ -20,6 +20,7 @@ TaskReport unavailable(const InstanceId& task, std::string why) {
 void TaskBook::add(const InstanceId& task, bool queued, NatsMessage message) {
   const auto [at, is_new] = tasks_.try_emplace(task);
   if (!is_new) return;
+  at->second.unbegun = unbegun_.try_emplace(queued ? message.subject : std::string()).first;
   at->second.message = std::make_shared<const NatsMessage>(std::move(message));
   at->second.queued = queued;
   ++unsent_;
@@ -127,6 +128,7 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
   Entry& entry = at->second;
   entry.sequence = ack.sequence;
   by_sequence_[ack.sequence] = task;
+  entry.unbegun->second[ack.sequence] = task;
   if (const auto early = early_.find(ack.sequence); early != early_.end()) {
     for (const AckWord word : early->second) {
       if (std::optional<TaskReport> report = apply(task, entry, word, now)) {
@@ -192,8 +194,40 @@ std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, 
     look(task, entry, now + settings_.grace);
     return std::nullopt;
   }
-  if (std::exchange(entry.begun, true)) return TaskReport{task, TaskAlive{}};
+  if (entry.begun) return TaskReport{task, TaskAlive{}};
+  has_begun(entry);
   return TaskReport{task, TaskStarted{}};
+}
+
+void TaskBook::has_begun(Entry& entry) {
+  entry.begun = true;
+  entry.unbegun->second.erase(entry.sequence);
+}
+
+std::vector<TaskReport> TaskBook::given_out(const std::string& subject, uint64_t sequence) {
+  std::vector<TaskReport> reports;
+  const auto found = unbegun_.find(subject);
+  if (found == unbegun_.end()) return reports;
+  auto& waiting = found->second;
+  while (!waiting.empty() && waiting.begin()->first <= sequence) {
+    const InstanceId task = waiting.begin()->second;
+    has_begun(tasks_.at(task));
+    reports.push_back({task, TaskStarted{}});
+  }
+  return reports;
+}
+
+bool TaskBook::waits_for_workers() const {
+  return std::any_of(unbegun_.begin(), unbegun_.end(),
+                     [](const auto& one) { return !one.second.empty(); });
+}
+
+std::vector<std::string> TaskBook::waiting_subjects() const {
+  std::vector<std::string> subjects;
+  for (const auto& [subject, waiting] : unbegun_) {
+    if (!waiting.empty()) subjects.push_back(subject);
+  }
+  return subjects;
 }
 
 bool TaskBook::answered(const InstanceId& task, Time now) {
@@ -259,6 +293,7 @@ void TaskBook::look(const InstanceId& task, Entry& entry, Time when) {
 
 TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   have_sent(at->second);
+  if (!at->second.begun) at->second.unbegun->second.erase(at->second.sequence);
   // After a loss another message may stand where it stood.
   const auto place = by_sequence_.find(at->second.sequence);
   if (place != by_sequence_.end() && place->second == at->first) by_sequence_.erase(place);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -77,6 +78,13 @@ class TaskBook {
 
   /// A worker's word on the message with that sequence.
   std::optional<TaskReport> heard(uint64_t sequence, AckWord word, Time now);
+  /// Workers have been given all messages of that subject up to this sequence: who says nothing has
+  /// begun with his all the same.
+  std::vector<TaskReport> given_out(const std::string& subject, uint64_t sequence);
+  /// Subjects with messages that nobody has begun with, as far as is known.
+  std::vector<std::string> waiting_subjects() const;
+  bool waits_for_workers() const;
+
   /// The answer is there. False: it was not waited for.
   bool answered(const InstanceId& task, Time now);
   /// Nobody has got it, and nobody will. False: it was not waited for.
@@ -100,8 +108,12 @@ class TaskBook {
     kAnswered,
     kStopped,
   };
+  /// By subject, the sequences of messages in the stream that nobody has begun with.
+  using Unbegun = std::map<std::string, std::map<uint64_t, InstanceId>>;
+
   struct Entry {
     std::shared_ptr<const NatsMessage> message;  ///< until the broker has it
+    Unbegun::iterator unbegun;                   ///< of its subject, if it is queued
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when time may bring about something
     Standing standing = Standing::kWanted;
@@ -119,6 +131,7 @@ class TaskBook {
   std::optional<TaskReport> apply(const InstanceId& task, Entry& entry, AckWord word, Time now);
   void settle(Tasks::iterator at, Time now);
   void have_sent(Entry& entry);
+  void has_begun(Entry& entry);
   Tasks::iterator forget(Tasks::iterator at);
 
   const Settings settings_;
@@ -129,6 +142,7 @@ class TaskBook {
   size_t unacknowledged_ = 0;  ///< sent to the stream, which has not answered
   uint64_t newest_ = 0;
   std::unordered_map<uint64_t, InstanceId> by_sequence_;
+  Unbegun unbegun_;
   std::map<uint64_t, Words> early_;              ///< all behind newest_
   std::set<std::pair<Time, InstanceId>> looks_;  ///< some are out of date: see Entry::look_at
   std::vector<uint64_t> deletes_;

@@ -3,6 +3,7 @@
 // to say. Private to broker/.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -13,5 +14,8 @@ namespace millrace {
 /// task_consumer(subject) is there. Errors: `broker.consumer` (it is set so that workers can't take
 /// tasks from it, or tasks of other subjects come with them), and those of Connection::api.
 Status ensure_task_consumer(Connection& connection, const std::string& subject);
+
+/// The last message that its consumer has given to a worker; 0: none.
+Result<uint64_t> last_given_out(Connection& connection, const std::string& subject);
 
 }  // namespace millrace

@@ -16,9 +16,6 @@
 
 namespace millrace {
 
-/// What all subjects of the work queue begin with.
-inline constexpr std::string_view kTaskSubjectPrefix = "millrace.tasks.";
-
 /// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject is none
 /// of the work queue's; kFunctionFiles, the task comes with files, which have no way over NATS.
 tl::expected<NatsMessage, WorkflowError> task_message(const Task& task);

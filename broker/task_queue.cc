@@ -39,6 +39,9 @@ constexpr size_t kMostAtOnce = 512;
 /// How long the server may take to read what was sent.
 constexpr Duration kMostFlush{1'000};
 
+/// How often is looked which tasks were given to workers that do not say so.
+constexpr Duration kLookEach{500};
+
 /// Before what could not be sent is tried again, if the connection does not come back before.
 constexpr Duration kRetry{200};
 
@@ -77,6 +80,7 @@ class TaskQueue::Runner {
   Status open_streams();
   Status open_consumers();
   Status make_consumer(const std::string& subject);
+  void look_who_has_begun(const std::vector<std::string>& subjects);
   bool listen();
   void send(TaskMail mail);
   bool send_message(const TaskMail::Message& mail);
@@ -104,6 +108,7 @@ class TaskQueue::Runner {
   bool open_ = false;       ///< the streams are there
   bool caught_up_ = false;  ///< answers that waited for us have been taken in
   steady_clock::time_point try_at_{};
+  steady_clock::time_point look_at_{};
   Status health_ = fail("broker.unreachable", "not connected yet");
   TaskBook book_;
   Counts counts_;
@@ -232,7 +237,18 @@ void TaskQueue::Runner::work() {
       lock.lock();
       continue;
     }
+    if (may_try && open_ && now >= look_at_) {
+      const std::vector<std::string> subjects = book_.waiting_subjects();
+      if (!subjects.empty()) {
+        lock.unlock();
+        look_who_has_begun(subjects);
+        lock.lock();
+      }
+      look_at_ = steady_clock::now() + kLookEach;
+      continue;
+    }
     std::optional<steady_clock::time_point> until = book_.next_time();
+    if (open_ && book_.waits_for_workers()) until = std::min(until.value_or(look_at_), look_at_);
     if (connection_.connected() && now < try_at_)
       until = until ? std::min(*until, try_at_) : try_at_;
     if (until) {
@@ -240,6 +256,20 @@ void TaskQueue::Runner::work() {
     } else {
       changed_.wait(lock);
     }
+  }
+}
+
+/// A worker need not say that he has begun: the consumer knows what it has given out.
+void TaskQueue::Runner::look_who_has_begun(const std::vector<std::string>& subjects) {
+  for (const std::string& subject : subjects) {
+    const Result<uint64_t> given = last_given_out(connection_, subject);
+    if (!given) continue;
+    std::vector<TaskReport> reports;
+    {
+      const std::lock_guard lock(mutex_);
+      reports = book_.given_out(subject, *given);
+    }
+    tell(std::move(reports));
   }
 }
 

@@ -38,6 +38,7 @@ class App {
     add_authoring();
     add_workflow();
     add_instance();
+    add_function();
     add_schedule();
     add_event();
     add_lists();
@@ -341,6 +342,8 @@ class App {
                [this](Session& session) { return delete_workflow(session, id_, cancel_); });
     add_id(remove, "Id of the workflow");
     add_cancel(remove);
+    add_pauses(workflow, "all instances of a workflow", "order", "Id of the workflow",
+               control_workflow);
   }
 
   void add_instance() {
@@ -364,14 +367,54 @@ class App {
                                "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab",
                                [this](Session& session) { return show_history(session, id_); });
     add_id(history, "Id of the instance");
-    CLI::App& cancel = asking(instance, "cancel", "Ends an instance now, as cancelled",
-                              "millrace instance cancel 0190b5a4-7c1e-7f2a-8000-0123456789ab",
-                              [this](Session& session) { return cancel_instance(session, id_); });
-    add_id(cancel, "Id of the instance");
+    CLI::App& cancel = controlling(instance, "cancel", "Ends instances, as cancelled");
+    cancel.add_flag("--now", control_.now, "Do not wait for the end of the tasks that run");
+    controlling(instance, "pause", "Has instances do nothing new");
+    controlling(instance, "resume", "Has paused instances go on");
+    CLI::App& retry = controlling(instance, "retry", "Tries the failed state of instances again");
+    retry.add_flag("--extend", control_.extend, "Have the execution's deadline count anew");
+    controlling(instance, "restart", "Runs ended instances anew, from their first state");
+    CLI::App& rerun = controlling(instance, "rerun", "Runs ended instances anew, from a state");
+    rerun.add_option("--from", control_.from, "The state")->type_name("STATE")->required();
     CLI::App& remove = asking(instance, "delete", "Removes an ended instance and its history",
                               "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab",
                               [this](Session& session) { return delete_instance(session, id_); });
     add_id(remove, "Id of the instance");
+  }
+
+  /// A verb for one instance, or for all that a filter names.
+  CLI::App& controlling(CLI::App& instance, const std::string& name, const std::string& what) {
+    CLI::App& added = asking(
+        instance, name, what, fmt::format("millrace instance {} --workflow order --since 2h", name),
+        [this, name](Session& session) { return control_instances(session, name, control_); });
+    added.add_option("id", control_.id, "Id of the instance; or the filter below");
+    added.add_option("--workflow", control_.filter.workflow, "Those of this workflow")
+        ->type_name("ID");
+    added.add_option("--status", control_.filter.status, "Those of this status")
+        ->type_name("STATUS");
+    added.add_option("--since", control_.filter.since, "Those started since: 2h, or a moment")
+        ->type_name("WHEN");
+    added.add_flag("--all", control_.all, "All of the namespace");
+    return added;
+  }
+
+  /// pause and resume of what has an id.
+  template <class Control>
+  void add_pauses(CLI::App& noun, const std::string& of, const std::string& example,
+                  const std::string& id, Control control) {
+    for (const std::string name : {"pause", "resume"}) {
+      CLI::App& added =
+          asking(noun, name, (name == "pause" ? "Holds " : "Lets go on ") + of,
+                 fmt::format("millrace {} {} {}", noun.get_name(), name, example),
+                 [this, name, control](Session& session) { return control(session, name, id_); });
+      add_id(added, id);
+    }
+  }
+
+  void add_function() {
+    CLI::App& function = noun(app_, "function", "Services that do work outside");
+    add_pauses(function, "the calls of a service", "charge", "Name of the service",
+               control_function);
   }
 
   void add_schedule() {
@@ -541,6 +584,7 @@ class App {
   std::string space_;
   std::string format_;
   std::string id_;
+  ControlOptions control_;
   bool cancel_ = false;
   std::string settings_;
   LintOptions lint_;

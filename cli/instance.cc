@@ -4,9 +4,7 @@
 #include "policies/duration.h"
 
 namespace millrace {
-namespace {
 
-/// A moment as the server takes it; a duration is how long ago.
 Fallible<std::string> moment_of(const std::string& text, TimePoint now) {
   if (text.empty() || parse_rfc3339(text)) return text;
   if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
@@ -15,8 +13,6 @@ Fallible<std::string> moment_of(const std::string& text, TimePoint now) {
   return wrong_usage(
       fmt::format("--since {}: write how long ago (2h) or a moment (2021-09-01T12:00:00Z)", text));
 }
-
-}  // namespace
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {
   const TimePoint now = session.console.now();
@@ -38,13 +34,6 @@ Ended list_instances(Session& session, const InstanceListOptions& options) {
 Ended get_instance(Session& session, const std::string& id) {
   const Reply reply = TRY(session.client.send({.path = session.path({"instances", id})}));
   session.output.item(reply.body, "id", {"input", "data", "output"});
-  return ExitCode::kOk;
-}
-
-Ended cancel_instance(Session& session, const std::string& id) {
-  const Reply reply = TRY(
-      session.client.send({.method = "POST", .path = session.path({"instances", id, "cancel"})}));
-  session.output.item(reply.body, "id");
   return ExitCode::kOk;
 }
 

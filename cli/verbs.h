@@ -50,8 +50,24 @@ struct InstanceListOptions {
 };
 Ended list_instances(Session& session, const InstanceListOptions& options);
 Ended get_instance(Session& session, const std::string& id);
-Ended cancel_instance(Session& session, const std::string& id);
 Ended delete_instance(Session& session, const std::string& id);
+
+// control.cc
+/// What is done about an instance, or about all that the filter names.
+struct ControlOptions {
+  std::string id;              ///< else the filter
+  InstanceListOptions filter;  ///< without pages
+  bool all = false;            ///< no filter is meant
+  bool now = false;            ///< cancel
+  bool extend = false;         ///< retry
+  std::string from;            ///< rerun
+};
+Ended control_instances(Session& session, const std::string& verb, const ControlOptions& options);
+/// `pause` or `resume`.
+Ended control_workflow(Session& session, const std::string& verb, const std::string& id);
+Ended control_function(Session& session, const std::string& verb, const std::string& service);
+/// A moment as the server takes it; a duration is how long ago.
+Fallible<std::string> moment_of(const std::string& text, TimePoint now);
 Ended show_history(Session& session, const std::string& id);
 
 // event.cc

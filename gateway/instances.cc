@@ -1,4 +1,8 @@
 // GET /v1/ns/{ns}/instances and below.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "gateway/parameters.h"
@@ -65,6 +69,55 @@ Handler commanding(Service& service) {
   };
 }
 
+/// How many instances one request does something about: the rest is for its cursor.
+constexpr size_t kMostAtOnce = 250;
+
+/// What has come of a command on several instances so far. The gateway's thread only.
+struct Gathering {
+  Json answer;
+  size_t left = 0;
+};
+
+/// A command on all instances that the query names, page by page:
+/// {"done":n,"refused":[{"id","code","detail"}],"next"}.
+template <class T>
+Handler commanding_all(Service& service) {
+  return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
+    const Request& request = exchange->request();
+    InstanceFilter filter = TRY(filter_of(request));
+    if (filter.workflow.empty() && !filter.status && !filter.since &&
+        !TRY(flag_parameter(request, "all"))) {
+      return fail("request.parameter",
+                  "say which instances: ?workflow=, ?status=, ?since=, or ?all=1");
+    }
+    filter.limit = std::min(filter.limit, kMostAtOnce);
+    T command;
+    command.space = TRY(namespace_of(request));
+    TRY(read_more(command, request));
+    const Json page = TRY(service.instances(command.space, filter));
+    const auto gathering = std::make_shared<Gathering>();
+    gathering->left = page["items"].size();
+    gathering->answer = {{"done", 0}, {"refused", Json::array()}, {"next", page["next"]}};
+    if (gathering->left == 0) exchange->reply(gathering->answer);
+    for (const Json& item : page["items"]) {
+      const std::string id = item["id"];
+      command.instance = TRY(parse_instance_id(id));
+      service.command(command, exchange->back<Result<Json>>([exchange, gathering,
+                                                             id](const Result<Json>& answer) {
+        Json& all = gathering->answer;
+        if (answer) {
+          all["done"] = all["done"].get<size_t>() + 1;
+        } else {
+          all["refused"].push_back(
+              {{"id", id}, {"code", answer.error().code}, {"detail", answer.error().message}});
+        }
+        if (--gathering->left == 0) exchange->reply(all);
+      }));
+    }
+    return {};
+  };
+}
+
 }  // namespace
 
 void add_instance_routes(Router& router, Service& service) {
@@ -86,18 +139,23 @@ void add_instance_routes(Router& router, Service& service) {
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
               .handler = commanding<DeleteInstance>(service)});
-  const auto add_verb = [&](const char* verb, std::vector<std::string> query, Handler handler) {
+  const auto add_verb = [&]<class T>(const char* verb, std::vector<std::string> query, T) {
     router.add({.method = "POST",
                 .path = fmt::format("/v1/ns/{{ns}}/instances/{{instance}}/{}", verb),
+                .query = query,
+                .handler = commanding<T>(service)});
+    query.insert(query.end(), {"workflow", "status", "since", "all", "limit", "cursor"});
+    router.add({.method = "POST",
+                .path = fmt::format("/v1/ns/{{ns}}/instances/{}", verb),
                 .query = std::move(query),
-                .handler = std::move(handler)});
+                .handler = commanding_all<T>(service)});
   };
-  add_verb("cancel", {"now"}, commanding<CancelInstance>(service));
-  add_verb("pause", {}, commanding<PauseInstance>(service));
-  add_verb("resume", {}, commanding<ResumeInstance>(service));
-  add_verb("retry", {"extend"}, commanding<RetryInstance>(service));
-  add_verb("restart", {}, commanding<RestartInstance>(service));
-  add_verb("rerun", {"from"}, commanding<RerunInstance>(service));
+  add_verb("cancel", {"now"}, CancelInstance{});
+  add_verb("pause", {}, PauseInstance{});
+  add_verb("resume", {}, ResumeInstance{});
+  add_verb("retry", {"extend"}, RetryInstance{});
+  add_verb("restart", {}, RestartInstance{});
+  add_verb("rerun", {"from"}, RerunInstance{});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .handler = reading([&service](const Request& request) -> Result<Json> {

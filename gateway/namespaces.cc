@@ -1,4 +1,4 @@
-// GET /v1/ns; PUT and DELETE /v1/ns/{ns}.
+// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; its services paused and resumed.
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -33,6 +33,21 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Handler pausing(Service& service, bool paused) {
+  return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
+    PauseService command{.paused = paused};
+    command.space = TRY(namespace_of(exchange->request()));
+    command.name = exchange->request().parts.at("service");
+    if (!is_identifier(command.name)) {
+      return fail("request.identifier", "a service is named by letters, digits, `.`, `-`, `_`");
+    }
+    service.command(std::move(command),
+                    exchange->back<Result<Json>>(
+                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    return {};
+  };
+}
+
 }  // namespace
 
 void add_namespace_routes(Router& router, Service& service) {
@@ -43,6 +58,12 @@ void add_namespace_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}",
               .max_body = kMaxSettingsBytes,
               .handler = [&service](const auto& exchange) { return create(service, exchange); }});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/functions/{service}/pause",
+              .handler = pausing(service, true)});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/functions/{service}/resume",
+              .handler = pausing(service, false)});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
               .query = {"cancel"},

@@ -92,9 +92,27 @@ Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Handler pausing(Service& service, bool paused) {
+  return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
+    PauseWorkflow command{.paused = paused};
+    command.space = TRY(namespace_of(exchange->request()));
+    command.id = TRY(workflow_of(exchange->request()));
+    service.command(std::move(command),
+                    exchange->back<Result<Json>>(
+                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    return {};
+  };
+}
+
 }  // namespace
 
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits) {
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/pause",
+              .handler = pausing(service, true)});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/resume",
+              .handler = pausing(service, false)});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows",
               .handler = reading([&service](const Request& request) -> Result<Json> {

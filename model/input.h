@@ -149,6 +149,19 @@ struct DeleteInstance {
   std::string space;
   InstanceId instance;
 };
+/// Instances of a paused workflow do nothing new, nor do those that are started meanwhile.
+struct PauseWorkflow {
+  std::string space;
+  std::string id;
+  bool paused = true;  ///< false: it goes on
+  size_t changed = 0;  ///< instances, by earlier batches, where they are many
+};
+/// Calls of a paused service wait until it goes on, and go out gradually then.
+struct PauseService {
+  std::string space;
+  std::string name;
+  bool paused = true;
+};
 /// Makes it, unless it is there, and sets its settings, if there are any.
 struct CreateNamespace {
   std::string name;
@@ -186,10 +199,11 @@ struct DeleteSecret {
   std::string space;
   std::string name;
 };
-using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
-                             CancelInstance, PauseInstance, ResumeInstance, RetryInstance,
-                             RestartInstance, RerunInstance, DeleteInstance, CreateNamespace, DeleteNamespace,
-                             PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
+using Command =
+    std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
+                 PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
+                 DeleteInstance, PauseWorkflow, PauseService, CreateNamespace, DeleteNamespace,
+                 PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
 
 struct CommandInput {
   uint64_t request = 0;  ///< the asker's own number, in its Answer again

@@ -152,12 +152,13 @@ struct Instance {
   bool failing = false;     ///< it is past its execution's deadline, in `on_failure` or behind it
   bool paused = false;      ///< it takes what comes and does nothing new
   bool cancelling = false;  ///< it ends, cancelled, once the tasks that run have ended
+  bool retried = false;     ///< by hand, in its state: schedule_to_close counts for each attempt
   uint32_t transitions = 0;  ///< made in all, for the bound on them
   bool parked = false;       ///< an evaluation is under way for (id, step)
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
-  TimePoint execution_from;  ///< from when its execution's deadline counts
+  TimePoint execution_from;    ///< from when its execution's deadline counts
   uint32_t hops = 0;           ///< of the event that last moved it (hops.h)
   uint64_t listen_from = 0;    ///< position of the last event or command that moved it
   uint64_t history_count = 0;  ///< records so far; the number of the next
@@ -180,6 +181,8 @@ struct Instance {
   std::optional<Caller> caller;  ///< who waits for its end; none: nobody does
   uint32_t depth = 0;            ///< how many callers there are above it
   std::string idempotency_key;   ///< of the call that started it; empty: none
+  std::string traceparent;       ///< of the event that started it (W3C Trace Context)
+  std::string correlation;       ///< its `correlationid`; empty: it had none
 
   LazyJson input;
   LazyJson data;

@@ -35,7 +35,7 @@ void ActedFunctions::run(Task task) {
       plan(at, {id, TaskAlive{}});
     }
   }
-  if (part.takes) plan(begin + *part.takes, {id, ended(part.result)});
+  if (part.takes && part.answers) plan(begin + *part.takes, {id, ended(part.result)});
 }
 
 void ActedFunctions::stop(const InstanceId& task) {

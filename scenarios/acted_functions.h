@@ -21,7 +21,8 @@ namespace millrace {
 struct Performance {
   std::optional<Duration> begins = Duration(0);  ///< after it was handed out; nullopt: never
   std::optional<Duration> heartbeat;             ///< from when it begins until it ends
-  std::optional<Duration> takes = Duration(0);   ///< from when it begins; nullopt: it never ends
+  std::optional<Duration> takes = Duration(0);   ///< from when it begins; nullopt: for ever
+  bool answers = true;                           ///< else it falls silent then
   tl::expected<Json, WorkflowError> result = Json();
 };
 
@@ -52,6 +53,11 @@ class ActedFunctions final : public TaskRunner {
   /// Has it told with the next pump().
   void tell(TaskReport report);
   void answer(const InstanceId& task, Json result);
+  /// Others take their place, who know nothing of what was handed out.
+  void be_replaced() {
+    tasks_.clear();
+    planned_.clear();
+  }
 
  private:
   void plan(TimePoint at, TaskReport report) { planned_.emplace(at, std::move(report)); }

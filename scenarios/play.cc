@@ -27,6 +27,25 @@ class CountedIds {
   uint32_t last_ = 0;
 };
 
+Command command_of(const Control& control, const InstanceId& instance) {
+  const std::string space = "default";
+  switch (control.verb) {
+    case Control::Verb::kCancel:
+      return CancelInstance{space, instance};
+    case Control::Verb::kPause:
+      return PauseInstance{space, instance};
+    case Control::Verb::kResume:
+      return ResumeInstance{space, instance};
+    case Control::Verb::kRetry:
+      return RetryInstance{space, instance, control.extend};
+    case Control::Verb::kRestart:
+      return RestartInstance{space, instance};
+    case Control::Verb::kRerun:
+      break;
+  }
+  return RerunInstance{space, instance, control.state};
+}
+
 class Play {
  public:
   Play(const Scenario& scenario, Stage& stage, VirtualClock& clock, MemoryBroker& broker,
@@ -83,12 +102,11 @@ class Play {
     }
     const std::optional<std::string> id = TRY(instance_of(about_));
     if (!id) {
-      judge_.differs(given.place, fmt::format("there is no instance of {} to cancel yet", about_));
+      judge_.differs(given.place, fmt::format("there is no instance of {} yet", about_));
       return false;
     }
     const InstanceId instance = TRY(parse_instance_id(*id));
-    const Result<Json> answer =
-        stage_.command(CancelInstance{.space = "default", .instance = instance});
+    const Result<Json> answer = stage_.command(command_of(std::get<Control>(given.what), instance));
     if (!answer) judge_.differs(given.place, answer.error().message);
     return answer.has_value();
   }

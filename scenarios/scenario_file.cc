@@ -34,24 +34,32 @@ class Reader {
   enum class Never { kBegins, kEnds };
 
   void read_workflows(Fields& fields) {
-    const auto take = [&](const std::string& name, const std::string& path, Position at) {
-      Result<ApplyWorkflow> opened = open_(name);
-      if (!opened) return findings_.error(opened.error().code, path, at, opened.error().message);
+    const auto take = [&](const Node& item, const std::string& path) {
+      Result<ApplyWorkflow> opened = open_(item);
+      if (!opened) {
+        return findings_.error(opened.error().code, path, item.at, opened.error().message);
+      }
       if (opened->workflow != nullptr && find_workflow(opened->workflow->id) != nullptr) {
-        findings_.error("scenario.workflow_twice", path, at,
+        findings_.error("scenario.workflow_twice", path, item.at,
                         fmt::format("{} was there before", in_quotes(opened->workflow->id)));
       }
       all_known_ = all_known_ && opened->workflow != nullptr;
       file_.workflows.push_back(*std::move(opened));
     };
     if (!fields.has("workflows")) {
-      take(default_workflow_, "workflows", fields.at());
+      Node name;
+      name.kind = Node::Kind::kString;
+      name.text = default_workflow_;
+      name.at = fields.at();
+      take(name, "workflows");
     } else {
       fields.sequence("workflows", [&](const Node& item, const std::string& path) {
-        if (item.kind == Node::Kind::kString) return take(item.text, path, item.at);
+        const bool is_one = item.kind == Node::Kind::kString || item.kind == Node::Kind::kMapping;
+        if (is_one) return take(item, path);
         if (item.kind == Node::Kind::kBroken) return;
-        findings_.error("definition.type", path, item.at,
-                        fmt::format("this is {}; write the name of a file", describe(item)));
+        findings_.error(
+            "definition.type", path, item.at,
+            fmt::format("this is {}; write the name of a file, or a definition", describe(item)));
       });
     }
     report_if_empty(fields, "workflows");
@@ -130,7 +138,8 @@ class Reader {
     const auto never =
         fields.one_of<Never>("never", {{"begins", Never::kBegins}, {"ends", Never::kEnds}});
     if (never == Never::kBegins) part.begins.reset();
-    if (never == Never::kEnds) part.takes.reset();
+    part.answers = never != Never::kEnds;
+    if (!part.answers && !fields.has("takes")) part.takes.reset();
     if (const Node* const value = fields.node("return")) part.result = to_json(*value);
     fields.object("error", [&](Fields& error) {
       part.result = tl::unexpected(
@@ -155,14 +164,15 @@ class Reader {
       fields.report("at", "scenario.order",
                     fmt::format("the scenario is over by then, at {}", scenario.until->text));
     }
-    const bool cancel = fields.boolean("cancel").value_or(false);
+    const std::optional<Control> control = read_control(fields);
     const Node* const event = fields.node("event");
-    if (cancel == (event != nullptr)) {
+    if (control.has_value() == (event != nullptr)) {
       return fields.report("event", "scenario.given",
-                           "write what is given: an \"event\", or \"cancel: true\"");
+                           "write what is given: an \"event\", or what is done about the instance, "
+                           "such as \"cancel: true\"");
     }
-    if (cancel) {
-      given.what = CancelCall{};
+    if (control) {
+      given.what = *control;
     } else if (event->kind != Node::Kind::kMapping) {
       return fields.report("event", "definition.type",
                            fmt::format("this is {}; write a CloudEvent", describe(*event)));
@@ -175,6 +185,23 @@ class Reader {
       given.what = *std::move(decoded);
     }
     scenario.given.push_back(std::move(given));
+  }
+
+  static std::optional<Control> read_control(Fields& fields) {
+    using Verb = Control::Verb;
+    std::optional<Control> control;
+    for (const auto& [key, verb] :
+         {std::pair("cancel", Verb::kCancel), std::pair("pause", Verb::kPause),
+          std::pair("resume", Verb::kResume), std::pair("retry", Verb::kRetry),
+          std::pair("restart", Verb::kRestart)}) {
+      if (fields.boolean(key).value_or(false)) control = Control{.verb = verb};
+    }
+    if (const auto state = fields.string("rerun")) {
+      control = Control{.verb = Verb::kRerun, .state = *state};
+    }
+    const bool extend = fields.boolean("extend").value_or(false);
+    if (control) control->extend = extend;
+    return control;
   }
 
   /// One mapping, or one for each instance that is looked at.

@@ -41,13 +41,18 @@ struct StartCall {
   Placed place;
 };
 
-/// The instance that the scenario is about is cancelled.
-struct CancelCall {};
+/// What an operator does about the instance that the scenario is about.
+struct Control {
+  enum class Verb { kCancel, kPause, kResume, kRetry, kRestart, kRerun };
+  Verb verb = Verb::kCancel;
+  std::string state;    ///< kRerun: from there
+  bool extend = false;  ///< kRetry
+};
 
 /// What happens from outside at some time of the scenario.
 struct Given {
   Span at;
-  std::variant<Event, CancelCall> what;
+  std::variant<Event, Control> what;
   Placed place;
 };
 
@@ -93,9 +98,10 @@ struct ScenarioFile {
   std::vector<Scenario> scenarios;
 };
 
-/// Opens the workflow of that file, named as the scenario file does. An error becomes a finding at
-/// its name. A null `workflow` says that it has mistakes, which were reported where they are.
-using OpenWorkflow = std::function<Result<ApplyWorkflow>(const std::string& file)>;
+/// Opens a workflow: that of a file, named as the scenario file does, or a definition that stands
+/// in the scenario file itself. An error becomes a finding at its place. A null `workflow` says
+/// that it has mistakes, which were reported where they are.
+using OpenWorkflow = std::function<Result<ApplyWorkflow>(const Node& name_or_definition)>;
 
 /// Reads the text of a scenario file. It may be used if `findings` has no errors and no workflow is
 /// null. Codes beside those of Fields and of events: `scenario.*`.

@@ -68,13 +68,23 @@ constexpr KeyRule kGivenKeys[] = {
      .zero = true},
     {.name = "event", .kind = Kind::kCommand, .meaning = "A CloudEvent, as it stands."},
     {.name = "cancel", .kind = Kind::kBoolean, .meaning = "The instance is cancelled."},
+    {.name = "pause", .kind = Kind::kBoolean, .meaning = "It is paused."},
+    {.name = "resume", .kind = Kind::kBoolean, .meaning = "It goes on after a pause."},
+    {.name = "retry", .kind = Kind::kBoolean, .meaning = "It has failed and is tried again."},
+    {.name = "extend",
+     .kind = Kind::kBoolean,
+     .meaning = "With retry: the execution's deadline counts anew."},
+    {.name = "restart", .kind = Kind::kBoolean, .meaning = "It has ended and is run anew."},
+    {.name = "rerun",
+     .kind = Kind::kText,
+     .meaning = "It has ended and is run anew from that state."},
 };
 constexpr Mapping kGiven = {
     .name = "Given", .meaning = "What happens from outside.", .groups = {kGivenKeys}};
 
 constexpr Word kNever[] = {
     {"begins", "Nobody takes it."},
-    {"ends", "Whoever takes it never answers."},
+    {"ends", "Whoever takes it never answers, and falls silent after `takes`."},
 };
 constexpr KeyRule kFailureKeys[] = {
     {.name = "code", .kind = Kind::kText, .meaning = "The error's code.", .required = true},

@@ -46,8 +46,15 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
   const auto note = [&wrong](const fs::path& name, Findings findings) {
     if (findings.has_errors()) wrong.push_back({name.string(), std::move(findings)});
   };
-  const auto open = [&](const std::string& name) -> Result<ApplyWorkflow> {
-    const fs::path path = file.parent_path() / name;
+  const auto open = [&](const Node& item) -> Result<ApplyWorkflow> {
+    if (item.kind == Node::Kind::kMapping) {
+      Loaded loaded = load_workflow(item, {}, check, check_schemas);
+      note(file, std::move(loaded.findings));
+      return ApplyWorkflow{.space = "default",
+                           .text = dump_json(to_json(item)),
+                           .workflow = std::move(loaded.workflow)};
+    }
+    const fs::path path = file.parent_path() / item.text;
     std::string text = TRY(read_file(path));
     Loaded loaded = load_workflow(text, check, check_schemas);
     note(path, std::move(loaded.findings));

@@ -300,10 +300,8 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     const auto& timeout = policy.timeouts[kind];
     if (timeout) call.deadlines[static_cast<size_t>(kind)] = timeout->span.after(now_);
   };
-  if (call.attempt == 1) {
-    call.first_at = now_;
-    arm(TimeoutKind::kScheduleToClose);
-  }
+  if (call.attempt == 1) call.first_at = now_;
+  if (call.attempt == 1 || instance_.retried) arm(TimeoutKind::kScheduleToClose);
   Json told{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
   const Subflow* const subflow = function.subflow();
   call.outside = subflow == nullptr;
@@ -368,6 +366,10 @@ void Visit::retry_call(size_t index, TimePoint at) {
   Call& call = instance_.calls[index];
   call.status = Call::Status::kBetween;
   call.retry_at = at;
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    const bool goes_on = static_cast<TimeoutKind>(i) == TimeoutKind::kScheduleToClose;
+    if (!goes_on || instance_.retried) call.deadlines[i].reset();
+  }
   tell(HistoryKind::kRetrying,
        Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
 }

@@ -270,6 +270,7 @@ class Stepper {
     revive("retry");
     if (retry.data) instance_.data = *retry.data;
     if (retry.extend) instance_.execution_from = now_;
+    instance_.retried = true;
     begin_again(instance_.state);
   }
 
@@ -297,6 +298,7 @@ class Stepper {
     instance_.failed_state.clear();
     instance_.failing = false;
     instance_.cancelling = false;
+    instance_.retried = false;
     instance_.caller.reset();
     instance_.status = InstanceStatus::kPending;
     instance_.transitions = 0;
@@ -515,6 +517,7 @@ class Stepper {
       return fail(error);
     }
     instance_.state = *next;
+    instance_.retried = false;
     instance_.attempt = 1;
     instance_.found_data.reset();
     ++instance_.step;

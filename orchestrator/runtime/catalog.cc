@@ -50,7 +50,8 @@ Status Catalog::load(const View& view) {
   }));
   return each_workflow(
       view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
-        workflows_[record.number] = {record.number, space, std::string(id), record.latest};
+        workflows_[record.number] = {record.number, space, std::string(id), record.latest,
+                                     record.paused};
         by_id_.emplace(std::pair(space, std::string(id)), record.number);
       });
 }
@@ -154,11 +155,21 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
   }
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
-  write_workflow(tx, space, entry.id, {.number = entry.number, .latest = entry.latest});
+  write_workflow(tx, space, entry.id,
+                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
   definitions_[revision] = std::move(workflow);
   by_id_[std::pair(space, entry.id)] = entry.number;
   workflows_[entry.number] = std::move(entry);
   return true;
+}
+
+void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused) {
+  const auto found = workflows_.find(number);
+  CHECK(found != workflows_.end());
+  WorkflowEntry& entry = found->second;
+  entry.paused = paused;
+  write_workflow(tx, entry.space, entry.id,
+                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
 }
 
 void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {

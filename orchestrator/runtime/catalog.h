@@ -30,6 +30,7 @@ struct WorkflowEntry {
   NamespaceNumber space{};
   std::string id;
   uint32_t latest = 0;
+  bool paused = false;
 };
 
 class Catalog {
@@ -69,6 +70,7 @@ class Catalog {
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
   Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,
                      std::shared_ptr<const Workflow> workflow, TimePoint now);
+  void pause_workflow(Transaction& tx, WorkflowNumber number, bool paused);
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:

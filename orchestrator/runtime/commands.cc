@@ -9,12 +9,16 @@
 #include "base/check.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
+#include "states/state.h"
 
 namespace millrace {
 namespace {
 
 /// How many instances one batch cancels of those that go with their workflow.
 constexpr size_t kCancelledAtOnce = 250;
+
+/// And how many it pauses, or has go on.
+constexpr size_t kPausedAtOnce = 250;
 
 /// And how many variables or secrets it erases of those that go with their owner.
 constexpr size_t kErasedAtOnce = 1'000;
@@ -277,14 +281,54 @@ Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& comman
   return Json{{"id", to_string(command.instance)}, {"deleted", true}};
 }
 
+Result<Commands::Progress> Commands::run(TimePoint now, const PauseWorkflow& command) {
+  const WorkflowEntry entry = *TRY(workflow_of(command.space, command.id));
+  if (entry.paused != command.paused) {
+    draft_.catalog.pause_workflow(draft_.tx, entry.number, command.paused);
+  }
+  PauseWorkflow rest = command;
+  const auto others = TRY(instances_.living(entry, !command.paused, kPausedAtOnce));
+  for (const InstanceId& id : others) {
+    Touched* const touched = TRY(instances_.touch(entry.space, id));
+    TRY(instances_.step(now, *touched, command.paused ? Stimulus(Pause{}) : Stimulus(Resume{})));
+    ++rest.changed;
+  }
+  if (others.size() == kPausedAtOnce) return rest;
+  return Json{{"id", entry.id}, {"paused", command.paused}, {"changed", rest.changed}};
+}
+
+Result<Json> Commands::run(TimePoint, const PauseService& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  Json settings = Json::object();
+  if (const auto record = TRY(read_namespace(draft_.tx, command.space));
+      !record->settings.empty()) {
+    settings = TRY(parse_own_json(record->settings));
+  }
+  std::set<std::string, std::less<>> paused = draft_.catalog.settings(space).paused;
+  const bool changed =
+      command.paused ? paused.insert(command.name).second : paused.erase(command.name) > 0;
+  settings["paused"] = paused;
+  TRY(set_settings(space, settings));
+  return Json{{"name", command.name}, {"paused", command.paused}, {"changed", changed}};
+}
+
+Status Commands::set_settings(NamespaceNumber space, const Json& settings) {
+  NamespaceSettings parsed = TRY(parse_settings(settings));
+  const std::set<std::string, std::less<>> before = draft_.catalog.settings(space).paused;
+  const std::set<std::string, std::less<>> after = parsed.paused;
+  TRY(draft_.catalog.set_settings(draft_.tx, space, dump_json(settings), std::move(parsed)));
+  for (const std::string& service : before) {
+    if (!after.contains(service)) draft_.tasks.resume(space, service);
+  }
+  return {};
+}
+
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
-  std::optional<NamespaceSettings> settings;
-  if (command.settings) settings = TRY(parse_settings(*command.settings));
+  if (command.settings) TRY(parse_settings(*command.settings));
   const bool exists = draft_.catalog.find_namespace(command.name).has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
-  if (settings) {
-    TRY(draft_.catalog.set_settings(draft_.tx, *draft_.catalog.find_namespace(command.name),
-                                    dump_json(*command.settings), std::move(*settings)));
+  if (command.settings) {
+    TRY(set_settings(*draft_.catalog.find_namespace(command.name), *command.settings));
   }
   return Json{{"name", command.name}, {"created", !exists}};
 }

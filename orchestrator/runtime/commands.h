@@ -36,6 +36,8 @@ class Commands {
   Result<Json> run(TimePoint now, const RestartInstance& command);
   Result<Json> run(TimePoint now, const RerunInstance& command);
   Result<Progress> run(TimePoint now, const DeleteInstance& command);
+  Result<Progress> run(TimePoint now, const PauseWorkflow& command);
+  Result<Json> run(TimePoint now, const PauseService& command);
   Result<Json> run(TimePoint now, const CreateNamespace& command);
   Result<Progress> run(TimePoint now, const DeleteNamespace& command);
   Result<Json> run(TimePoint now, const PutVariable& command);
@@ -65,6 +67,7 @@ class Commands {
                        const Error& refusal) const;
   Result<size_t> cancel_some(TimePoint now, NamespaceNumber space,
                              std::optional<WorkflowNumber> workflow);
+  Status set_settings(NamespaceNumber space, const Json& settings);
   Status forget_delayed(NamespaceNumber space);
 
   Draft& draft_;

@@ -36,6 +36,14 @@ Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
   Beginning beginning{.data = input_of(entries, events),
                       .how = LazyJson::of_text(fmt::format(
                           R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
+  const auto attribute = [&](const std::string& name) {
+    const auto found = last.extensions.find(name);
+    const auto* const text =
+        found == last.extensions.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return text == nullptr ? std::string() : *text;
+  };
+  beginning.traceparent = attribute("traceparent");
+  beginning.correlation = attribute("correlationid");
   for (const Event& event : events) beginning.hops = std::max(beginning.hops, hops_of(event));
   return beginning;
 }

@@ -55,6 +55,7 @@ bool Instances::skips(const WorkflowEntry& entry, const Workflow& workflow) {
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, Beginning beginning) {
   Touched& touched = begin(now, entry, workflow, std::move(beginning));
+  if (entry.paused) TRY(step(now, touched, Pause{}));
   TRY(step(now, touched, Proceed{}));
   return touched.instance.id;
 }
@@ -82,6 +83,8 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   touched.instance.caller = beginning.caller;
   touched.instance.depth = beginning.depth;
   touched.instance.sealed = beginning.sealed;
+  touched.instance.traceparent = std::move(beginning.traceparent);
+  touched.instance.correlation = std::move(beginning.correlation);
   touched.data = touched.instance.data.shared_text();
   touched.history.push_back(
       {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(beginning.how)});
@@ -219,12 +222,12 @@ Status Instances::set_aside(const Instance& instance, const Publish& asked) {
       instance.sealed);
 }
 
-Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
-                                                  std::optional<WorkflowNumber> workflow,
-                                                  size_t most) const {
+Result<std::vector<InstanceId>> Instances::living_that(
+    NamespaceNumber space, const std::function<bool(const Instance& head)>& is_one,
+    size_t most) const {
   std::vector<InstanceId> found;
   const auto see = [&](const Instance& head) {
-    if (!workflow || head.revision.workflow == *workflow) found.push_back(head.id);
+    if (is_one(head)) found.push_back(head.id);
     return found.size() < most;
   };
   // What this batch has touched is not in the rows yet, or no longer what they say.
@@ -235,6 +238,23 @@ Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
   TRY(each_living(draft_.tx, space,
                   [&](const Instance& head) { return touched_.contains(head.id) || see(head); }));
   return found;
+}
+
+Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
+                                                  std::optional<WorkflowNumber> workflow,
+                                                  size_t most) const {
+  const auto is_one = [&](const Instance& head) {
+    return !workflow || head.revision.workflow == *workflow;
+  };
+  return living_that(space, is_one, most);
+}
+
+Result<std::vector<InstanceId>> Instances::living(const WorkflowEntry& entry, bool paused,
+                                                  size_t most) const {
+  const auto is_one = [&](const Instance& head) {
+    return head.revision.workflow == entry.number && head.paused == paused && !head.cancelling;
+  };
+  return living_that(entry.space, is_one, most);
 }
 
 Status Instances::write() {

@@ -36,6 +36,8 @@ struct Beginning {
   std::optional<Caller> caller;
   uint32_t depth = 0;
   bool sealed = false;
+  std::string traceparent;
+  std::string correlation;
 };
 
 class Instances {
@@ -75,6 +77,9 @@ class Instances {
   /// `most`.
   Result<std::vector<InstanceId>> living(NamespaceNumber space,
                                          std::optional<WorkflowNumber> workflow, size_t most) const;
+  /// Those of a workflow that are paused, or are not.
+  Result<std::vector<InstanceId>> living(const WorkflowEntry& entry, bool paused,
+                                         size_t most) const;
 
   /// Writes all that changed, and forgets them.
   Status write();
@@ -84,6 +89,9 @@ class Instances {
   Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                  Beginning beginning);
   Status note(const Instance& instance);
+  Result<std::vector<InstanceId>> living_that(
+      NamespaceNumber space, const std::function<bool(const Instance& head)>& is_one,
+      size_t most) const;
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
   Status take(const Instance& instance, const Publish& asked);
   void take(const SetVariable& asked);

@@ -1,12 +1,20 @@
 #include "orchestrator/runtime/settings.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "cloudevents/subject.h"
-#include "cloudevents/uri.h"
+#include "model/policy_fields.h"
 
 namespace millrace {
 namespace {
+
+constexpr std::array kSettings = {"services", "paused", "lifecycle", "webhooks"};
+
+/// Stevora's defaults, and more patience: a receiver may be away for a day.
+constexpr std::string_view kWebhookRetries =
+    R"({"maxAttempts": 20, "backoffMs": 1000, "backoffMultiplier": 3, "maxBackoffMs": 7200000})";
 
 tl::unexpected<Error> invalid(std::string_view where, std::string_view what) {
   return fail("settings.invalid", fmt::format("{}: {}", where, what));
@@ -38,17 +46,66 @@ Result<TaskTarget> parse_service(const std::string& where, const Json& service) 
   return WorkQueue{value};
 }
 
+Result<std::vector<std::string>> parse_names(const std::string& where, const Json& value) {
+  if (!value.is_array()) return invalid(where, "write a list of names");
+  std::vector<std::string> names;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].is_string()) return invalid(fmt::format("{}[{}]", where, i), "write a name");
+    names.push_back(value[i]);
+  }
+  return names;
+}
+
+Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value) {
+  if (!value.is_object()) return invalid(where, R"(write an object with a "url")");
+  WebhookSetting webhook;
+  webhook.retries = TRY(read_retry_policy(kWebhookRetries));
+  for (const auto& [key, one] : value.items()) {
+    const std::string place = where + "." + key;
+    if (key == "types") {
+      webhook.types = TRY(parse_names(place, one));
+    } else if (key == "retries") {
+      Result<RetryPolicy> policy = read_retry_policy(dump_json(one));
+      if (!policy) return invalid(place, policy.error().message);
+      webhook.retries = std::move(*policy);
+    } else if (key != "url" && key != "secret") {
+      return invalid(place, "there is no such key; there are url, secret, types, retries");
+    } else if (!one.is_string()) {
+      return invalid(place, "write a text");
+    } else {
+      (key == "url" ? webhook.url : webhook.secret) = one;
+    }
+  }
+  if (!webhook.url.starts_with("http://") && !webhook.url.starts_with("https://")) {
+    return invalid(where + ".url", "write the URL of HTTP that gets the events");
+  }
+  return webhook;
+}
+
 }  // namespace
 
 Result<NamespaceSettings> parse_settings(const Json& settings) {
   if (!settings.is_object()) return invalid("settings", "write an object");
   NamespaceSettings parsed;
   for (const auto& [key, value] : settings.items()) {
-    if (key != "services") return invalid(key, "there is no such setting; there is services");
-    if (!value.is_object())
-      return invalid(key, "write an object: a service's name and where it is");
-    for (const auto& [name, service] : value.items()) {
-      parsed.services.emplace(name, TRY(parse_service(key + "." + name, service)));
+    if (key == "services") {
+      if (!value.is_object()) return invalid(key, "write an object: names and where they are");
+      for (const auto& [name, service] : value.items()) {
+        parsed.services.emplace(name, TRY(parse_service(key + "." + name, service)));
+      }
+    } else if (key == "paused") {
+      for (const std::string& name : TRY(parse_names(key, value))) parsed.paused.insert(name);
+    } else if (key == "lifecycle") {
+      if (!value.is_boolean()) return invalid(key, "write true or false");
+      parsed.lifecycle = value;
+    } else if (key == "webhooks") {
+      if (!value.is_array()) return invalid(key, "write a list");
+      for (size_t i = 0; i < value.size(); ++i) {
+        parsed.webhooks.push_back(TRY(parse_webhook(fmt::format("webhooks[{}]", i), value[i])));
+      }
+    } else {
+      return invalid(
+          key, fmt::format("there is no such setting; there are {}", fmt::join(kSettings, ", ")));
     }
   }
   return parsed;

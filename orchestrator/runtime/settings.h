@@ -3,23 +3,44 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "model/task.h"
+#include "policies/retry_policy.h"
 
 namespace millrace {
+
+/// A URL that gets CloudEvents about instances.
+struct WebhookSetting {
+  std::string url;
+  std::string secret;              ///< name of a secret whose value is the bearer token
+  std::vector<std::string> types;  ///< globs of event types; none: all
+  RetryPolicy retries;
+};
 
 struct NamespaceSettings {
   /// Where the services that functions name are: by HTTP, by a NATS service, by workers.
   std::map<std::string, TaskTarget, std::less<>> services;
+  /// Services whose calls wait.
+  std::set<std::string, std::less<>> paused;
+
+  /// Which CloudEvents about instances are published.
+  bool lifecycle = false;
+  /// Where they are sent by HTTP.
+  std::vector<WebhookSetting> webhooks;
+
+  bool tells() const { return lifecycle || !webhooks.empty(); }
 };
 
-/// `{"services": {NAME: {"url": …} | {"request": SUBJECT} | {"queue": SUBJECT}}}`. What is not
-/// there is as it would be without settings. Error `settings.invalid` names the place and what to
-/// write there.
+/// `{"services": {NAME: {"url": …} | {"request": SUBJECT} | {"queue": SUBJECT}}, "paused": [NAME],
+/// "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?: a policy}]}`. What is
+/// not there is as it would be without settings. Error `settings.invalid` names the place and what
+/// to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Where a service is that no settings name: with the workers of `millrace.tasks.<space>.<name>`.

@@ -36,6 +36,7 @@ Status Tasks::load(const View& view) {
   tasks_.clear();
   silences_.clear();
   due_.clear();
+  waiting_.clear();
   std::vector<InstanceId> with_heartbeat;
   Status status;
   TRY(each_task(view, [&](const StartTask& task) {
@@ -108,8 +109,23 @@ TaskTarget Tasks::target_of(const StartTask& task) const {
   return default_queue(catalog_.name_of(space), service.name);
 }
 
+bool Tasks::is_paused(const StartTask& task) const {
+  const auto* const service = std::get_if<NamedService>(&task.runs);
+  return service != nullptr && catalog_.settings(task.space).paused.contains(service->name);
+}
+
+void Tasks::resume(NamespaceNumber space, std::string_view service) {
+  const auto found = waiting_.find({space, std::string(service)});
+  if (found == waiting_.end()) return;
+  due_.insert(due_.begin(), found->second.rbegin(), found->second.rend());
+  waiting_.erase(found);
+}
+
 void Tasks::hand_out(const View& view, const StartTask& task) {
   if (!tasks_.contains(task.task)) return;  // it has ended in the same batch
+  if (is_paused(task)) {
+    return waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+  }
   Task out{.id = task.task,
            .space = catalog_.name_of(task.space),
            .instance = task.by,

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,6 +64,8 @@ class Tasks {
   /// Hands out some of those that are due since the load.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
+  /// Calls of a service that was paused may go out.
+  void resume(NamespaceNumber space, std::string_view service);
 
   /// When the next one will have been silent for too long, as Clock::elapsed().
   std::optional<Duration> next_silence() const;
@@ -68,6 +74,7 @@ class Tasks {
  private:
   void listen(const InstanceId& id, TaskInHand& task);
   TaskTarget target_of(const StartTask& task) const;
+  bool is_paused(const StartTask& task) const;
 
   TaskRunner& runner_;
   const Catalog& catalog_;
@@ -75,6 +82,8 @@ class Tasks {
   boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> silences_;
   std::vector<InstanceId> due_;  ///< the next one last
+  /// Those that wait for their service to go on, in their order.
+  std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
 };
 

@@ -28,6 +28,9 @@ Reader open(std::string_view bytes) {
 /// since version 4.
 constexpr uint8_t kHeadVersion = 4;
 
+/// Workflows may be paused since version 2.
+constexpr uint8_t kWorkflowVersion = 2;
+
 /// Namespaces have settings since version 2.
 constexpr uint8_t kNamespaceVersion = 2;
 
@@ -39,6 +42,7 @@ constexpr uint8_t kAwaitsRun = 1;
 constexpr uint8_t kFailing = 2;
 constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
+constexpr uint8_t kRetried = 16;
 
 /// The record, if all of it was read.
 template <class T>
@@ -173,17 +177,22 @@ Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
 }
 
 std::string encode(const WorkflowRecord& record) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kWorkflowVersion);
   writer.varint(static_cast<uint32_t>(record.number));
   writer.varint(record.latest);
+  writer.boolean(record.paused);
   return writer.take();
 }
 
 Result<WorkflowRecord> decode_workflow(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kWorkflowVersion) reader.fail();
   WorkflowRecord record;
   record.number = WorkflowNumber(get_u32(reader));
   record.latest = get_u32(reader);
+  if (version >= 2) record.paused = reader.boolean();
   return close(reader, record, "workflow");
 }
 
@@ -237,9 +246,12 @@ std::string encode_head(const Instance& instance) {
   writer.u8(static_cast<uint8_t>((instance.awaits_run ? kAwaitsRun : 0) |
                                  (instance.failing ? kFailing : 0) |
                                  (instance.paused ? kPausedNow : 0) |
-                                 (instance.cancelling ? kCancelling : 0)));
+                                 (instance.cancelling ? kCancelling : 0) |
+                                 (instance.retried ? kRetried : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
+  writer.bytes(instance.traceparent);
+  writer.bytes(instance.correlation);
   return writer.take();
 }
 
@@ -284,13 +296,16 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (version >= 4) {
     instance.run = get_u32(reader);
     const uint8_t flags = reader.u8();
-    if ((flags & ~(kAwaitsRun | kFailing | kPausedNow | kCancelling)) != 0) reader.fail();
+    if (flags >= kRetried << 1) reader.fail();
     instance.awaits_run = (flags & kAwaitsRun) != 0;
     instance.failing = (flags & kFailing) != 0;
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
+    instance.retried = (flags & kRetried) != 0;
     instance.execution_from = instance.started_at + Duration(reader.zigzag());
     instance.held_timers = get_timers(reader);
+    instance.traceparent = get_string(reader);
+    instance.correlation = get_string(reader);
   } else {
     instance.execution_from = instance.started_at;
   }

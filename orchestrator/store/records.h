@@ -35,6 +35,7 @@ Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 struct WorkflowRecord {
   WorkflowNumber number{};
   uint32_t latest = 0;  ///< revision that new starts take
+  bool paused = false;
 };
 std::string encode(const WorkflowRecord& record);
 Result<WorkflowRecord> decode_workflow(std::string_view bytes);

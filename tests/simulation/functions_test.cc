@@ -75,8 +75,8 @@ TEST(Functions, ItsAnswerIsReturned) {
   world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
   world.settle();
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"return": {"paid": true}})"));
-  EXPECT_THAT(world.history(id), ElementsAre("started", "called pay", "entered pay",
-                                             "returned pay", "entered ship", "ended ship"));
+  EXPECT_THAT(world.history(id), ElementsAre("started", "called pay", "entered pay", "returned pay",
+                                             "entered ship", "ended ship"));
   EXPECT_EQ(rows_of(world, "tasks"), 0u);
 }
 
@@ -111,8 +111,7 @@ TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
   const std::string id = start(world);
   const InstanceId task = world.functions.tasks()[0].id;
   world.crash();
-  ActedFunctions others(world.clock);
-  std::swap(world.functions, others);
+  world.functions.be_replaced();
   world.recover();
   world.settle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
@@ -143,7 +142,8 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
 
 TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   World world;
-  world.apply(order("", "  timeout: PT1M\n  catch: [{error: direktiv.stateTimeout, transition: ship}]\n"));
+  world.apply(
+      order("", "  timeout: PT1M\n  catch: [{error: direktiv.stateTimeout, transition: ship}]\n"));
   const std::string id = start(world);
   world.run_for(seconds(60));
   EXPECT_EQ(world.instance(id)["status"], "complete");

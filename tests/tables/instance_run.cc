@@ -107,6 +107,12 @@ std::string_view name_of(TimerKind kind) {
       return "interrupt";
     case TimerKind::kKill:
       return "kill";
+    case TimerKind::kRun:
+      return "run";
+    case TimerKind::kExecution:
+      return "execution";
+    case TimerKind::kCalls:
+      return "calls";
   }
   return "unknown";
 }

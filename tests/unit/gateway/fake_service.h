@@ -311,6 +311,31 @@ class FakeService : public Service {
     if (const Result<Json> known = instance(cancel.space, cancel.instance); !known) return known;
     return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
   }
+  /// What an operator does about an instance is answered with what it was asked for.
+  Result<Json> act(std::string_view space, const InstanceId& id, Json answer) {
+    if (const Result<Json> known = instance(space, id); !known) return known;
+    answer["id"] = to_string(id);
+    return answer;
+  }
+  Result<Json> take(PauseInstance& one) { return act(one.space, one.instance, {{"paused", true}}); }
+  Result<Json> take(ResumeInstance& one) {
+    return act(one.space, one.instance, {{"resumed", true}});
+  }
+  Result<Json> take(RetryInstance& one) {
+    return act(one.space, one.instance, {{"run", 1}, {"extend", one.extend}});
+  }
+  Result<Json> take(RestartInstance& one) { return act(one.space, one.instance, {{"run", 2}}); }
+  Result<Json> take(RerunInstance& one) {
+    return act(one.space, one.instance, {{"run", 2}, {"from", one.state}});
+  }
+  Result<Json> take(PauseWorkflow& pause) {
+    if (!workflows_.contains(pause.id)) return no_workflow(pause.id);
+    return Json{{"id", pause.id}, {"paused", pause.paused}, {"changed", 0}};
+  }
+  Result<Json> take(PauseService& pause) {
+    if (const Status known = check(pause.space); !known) return tl::unexpected(known.error());
+    return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
+  }
   Result<Json> take(DeleteInstance& remove) {
     if (const Result<Json> known = instance(remove.space, remove.instance); !known) return known;
     return Json{{"id", to_string(remove.instance)}, {"deleted", true}};

@@ -161,7 +161,7 @@ TEST(Play, CancelsTheInstanceThatItIsAbout) {
   EXPECT_EQ(mismatches(outcome_of(kOrder,
                                   "given: [{at: 2h, cancel: true}]\n"
                                   "expect: {instances: 0}")),
-            "1:13 scenarios[0].given[0]: there is no instance of order to cancel yet\n");
+            "1:13 scenarios[0].given[0]: there is no instance of order yet\n");
 }
 
 TEST(Play, SaysThatThereIsNoInstance) {

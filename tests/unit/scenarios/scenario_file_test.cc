@@ -73,7 +73,7 @@ scenarios:
   EXPECT_EQ(event.extensions.at("orderid"), AttributeValue(7));
   EXPECT_EQ(event.data, R"({"x":1})");
   EXPECT_EQ(std::get<Event>(first.given[1].what).id, "mine");
-  EXPECT_TRUE(std::holds_alternative<CancelCall>(first.given[2].what));
+  EXPECT_EQ(std::get<Control>(first.given[2].what).verb, Control::Verb::kCancel);
   EXPECT_EQ(first.given[2].at, *Span::parse("10m")) << "as the one before";
   ASSERT_EQ(first.expect.size(), 1U);
   EXPECT_EQ(first.expect[0].workflow, "order");

@@ -15,8 +15,8 @@ using Texts = std::map<std::string, std::string>;
 /// Reads a scenario file that may be about `order.yaml`, or name others.
 inline ScenarioFile read_scenarios(const std::string& text, const Texts& workflows,
                                    Findings& findings) {
-  const auto open = [&](const std::string& name) -> Result<ApplyWorkflow> {
-    const auto found = workflows.find(name);
+  const auto open = [&](const Node& named) -> Result<ApplyWorkflow> {
+    const auto found = workflows.find(named.text);
     if (found == workflows.end()) return fail("scenario.file", "there is no such file");
     return ApplyWorkflow{.space = "default",
                          .text = found->second,

@@ -1,0 +1,115 @@
+// What an operator does about instances, workflows and services.
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kPage = "250";
+
+/// Shows how far it is, on a terminal, once it takes long enough for anybody to ask.
+class Progress {
+ public:
+  Progress(Session& session, size_t all) : session_(session), all_(all) {}
+  ~Progress() {
+    if (shown_) session_.console.err << '\n';
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void at(size_t done) {
+    constexpr std::chrono::milliseconds kPatience(500);
+    if (!session_.console.out_is_terminal) return;
+    if (std::chrono::steady_clock::now() - begin_ < kPatience) return;
+    session_.console.err << fmt::format("\r{} of {}", done, all_) << std::flush;
+    shown_ = true;
+  }
+
+ private:
+  Session& session_;
+  const size_t all_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool shown_ = false;
+};
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+/// How many instances the filter names now.
+Fallible<size_t> count(Session& session, Query query) {
+  size_t count = 0;
+  query.emplace_back("limit", "1000");
+  query.emplace_back("cursor", "");
+  while (true) {
+    const Reply page =
+        TRY(session.client.send({.path = session.path({"instances"}), .query = query}));
+    count += page.body["items"].size();
+    if (!page.body["next"].is_string()) return count;
+    query.back().second = page.body["next"];
+  }
+}
+
+Ended control_all(Session& session, const std::string& verb, const Query& filter,
+                  const Query& how) {
+  const size_t all = TRY(count(session, filter));
+  session.console.err << fmt::format("{} instances\n", all);
+  Progress progress(session, all);
+  Query query = filter;
+  query.insert(query.end(), how.begin(), how.end());
+  query.emplace_back("limit", kPage);
+  query.emplace_back("all", "1");
+  query.emplace_back("cursor", "");
+  Json sum{{"done", 0}, {"refused", Json::array()}};
+  while (true) {
+    const Reply page = TRY(session.client.send(
+        {.method = "POST", .path = session.path({"instances", verb}), .query = query}));
+    sum["done"] = sum["done"].get<size_t>() + page.body["done"].get<size_t>();
+    for (const Json& one : page.body["refused"]) sum["refused"].push_back(one);
+    progress.at(sum["done"].get<size_t>() + sum["refused"].size());
+    if (!page.body["next"].is_string()) break;
+    query.back().second = page.body["next"];
+  }
+  session.output.item(sum, "done", {"refused"});
+  return sum["refused"].empty() ? ExitCode::kOk : ExitCode::kConflict;
+}
+
+}  // namespace
+
+Ended control_instances(Session& session, const std::string& verb, const ControlOptions& options) {
+  const Query how = {{"now", options.now ? "1" : ""},
+                     {"extend", options.extend ? "1" : ""},
+                     {"from", options.from}};
+  const std::string since = TRY(moment_of(options.filter.since, session.console.now()));
+  const Query filter = {
+      {"workflow", options.filter.workflow}, {"status", options.filter.status}, {"since", since}};
+  const bool has_filter = options.all || !options.filter.workflow.empty() ||
+                          !options.filter.status.empty() || !since.empty();
+  if (options.id.empty() == !has_filter) {
+    return wrong_usage(
+        "name one instance by its id, or all that a filter names: --workflow, --status, --since, "
+        "--all");
+  }
+  if (has_filter) return control_all(session, verb, filter, how);
+  const Reply reply = TRY(session.client.send(
+      {.method = "POST", .path = session.path({"instances", options.id, verb}), .query = how}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
+Ended control_workflow(Session& session, const std::string& verb, const std::string& id) {
+  const Reply reply = TRY(session.client.send(
+      {.method = "POST", .path = session.path({"workflows", id, verb}), .timeout = {}}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
+Ended control_function(Session& session, const std::string& verb, const std::string& service) {
+  const Reply reply = TRY(
+      session.client.send({.method = "POST", .path = session.path({"functions", service, verb})}));
+  session.output.item(reply.body, "name");
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace

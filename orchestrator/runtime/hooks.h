@@ -1,0 +1,61 @@
+// Hooks: deliveries of CloudEvents about instances to the URLs that a namespace's settings name.
+// Each is a row from the commit of what it tells until the receiver has taken it; one that failed
+// is made again by the policy of its setting, and becomes a dead letter when that is used up.
+// Engine thread only; what became of a delivery comes in through settle().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/seams.h"
+#include "orchestrator/store/tables.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// What became of one attempt.
+struct DeliveryOutcome {
+  uint64_t number = 0;
+  std::optional<DeliveryFailure> failure;  ///< none: it was taken
+};
+
+class Hooks {
+ public:
+  using Settled = std::function<void(DeliveryOutcome)>;
+
+  /// `settled` is called on any thread.
+  Hooks(EventSender& sender, const Catalog& catalog, Settled settled)
+      : sender_(sender), catalog_(catalog), settled_(std::move(settled)) {}
+
+  /// Finds what the store holds.
+  Status load(const View& view);
+
+  /// While a batch is in hand: a delivery that is to be made once it is on disk.
+  void add(Transaction& tx, uint64_t number, const HookRecord& record);
+  /// Takes in what became of an attempt: erases the row, or notes when the next one is due. A
+  /// record that comes back is given up, and is to become a dead letter.
+  Result<std::optional<HookRecord>> settle(Transaction& tx, const DeliveryOutcome& outcome,
+                                           TimePoint now);
+
+  /// Once it is on disk: sends what is due.
+  Status pump(const View& view, TimePoint now);
+  /// When pump() has something to do by itself.
+  std::optional<TimePoint> next_due() const;
+
+ private:
+  EventSender& sender_;
+  const Catalog& catalog_;
+  Settled settled_;
+  std::set<std::pair<TimePoint, uint64_t>> due_;
+  std::set<uint64_t> under_way_;
+};
+
+}  // namespace millrace

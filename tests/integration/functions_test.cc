@@ -1,0 +1,143 @@
+// Functions on real parts: workers in Node on a real broker, services over HTTP and NATS.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/raw_nats_client.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+class Functions : public MillraceTest {
+ protected:
+  /// A worker that does each task as the next of the modes says (worker.mjs).
+  void work(std::vector<std::string> modes, std::string_view service = "charge") {
+    std::vector<std::string> command = {"node", "tests/integration/worker.mjs",
+                                        nats_.url().substr(std::string("nats://").size()),
+                                        fmt::format("millrace.tasks.default.{}", service)};
+    command.insert(command.end(), modes.begin(), modes.end());
+    workers_.push_back(Process::start({.command = command}));
+  }
+
+  /// Starts an instance of a workflow with one action, with these keys beside its function.
+  std::string start(std::string_view action = "", std::string_view function = "") {
+    millrace_.apply(fmt::format(R"(
+id: order
+functions:
+- {{id: charge, type: knative-namespace, service: charge{}}}
+states:
+- id: pay
+  type: action
+  action: {{function: charge{}}}
+)",
+                                function, action));
+    return millrace_.start_instance("order", {{"amount", 7}});
+  }
+
+  std::vector<std::string> kinds(const std::string& id) {
+    std::vector<std::string> found;
+    for (const Json& record : millrace_.history(id)) found.push_back(record["kind"]);
+    return found;
+  }
+
+  std::vector<std::unique_ptr<Process>> workers_;
+};
+
+TEST_F(Functions, AWorkerTakesATaskAndItsAnswerIsReturned) {
+  work({"answer"});
+  const Json ended = millrace_.instance_once(start(), "complete");
+  EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 1}}));
+}
+
+TEST_F(Functions, HeartbeatsCarryALongTaskWhileASilentOneTimesOutAndIsRetried) {
+  work({"silent", "heartbeat"});
+  const std::string id = start(
+      ", startToCloseTimeout: 1m, heartbeatTimeout: 1s, "
+      "retries: {initialInterval: 100ms, maximumAttempts: 3}");
+  const Json ended = millrace_.instance_once(id, "complete");
+  EXPECT_EQ(ended["output"]["return"], "steady");
+  EXPECT_THAT(kinds(id), ElementsAre("started", "called", "entered", "timedout", "retrying",
+                                     "called", "returned", "ended"));
+}
+
+TEST_F(Functions, WhatAKilledWorkerHadGoesToAnotherOne) {
+  work({"die"});
+  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
+  workers_[0]->wait(seconds(20));
+  work({"answer"});
+  const Json ended = millrace_.instance_once(id, "complete");
+  EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 2}}));
+}
+
+TEST_F(Functions, AWorkerThatSaysNothingHasBegunAllTheSame) {
+  work({"mute", "answer"});
+  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+}
+
+TEST_F(Functions, OfTwoAnswersTheFirstCounts) {
+  work({"twice"});
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "first");
+}
+
+TEST_F(Functions, ALateAnswerIsOfNoUse) {
+  work({"late", "answer"});
+  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 3s}");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+}
+
+TEST_F(Functions, BytesThatAreNoJsonAreReturnedInBase64) {
+  work({"garbage"});
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "w7/Dvns=");
+}
+
+TEST_F(Functions, AnErrorIsTheFunctionsAndOneWithoutACodeIsToldAsThat) {
+  work({"error", "nonsense"});
+  const Json declined = millrace_.instance_once(start(), "failed");
+  EXPECT_EQ(declined["error"], (Json{{"code", "card.declined"}, {"msg", "as told"}}));
+  const Json nonsense =
+      millrace_.instance_once(millrace_.start_instance("order", Json::object()), "failed");
+  EXPECT_EQ(nonsense["error"]["code"].get<std::string>().rfind("millrace.function.", 0), 0u);
+}
+
+TEST_F(Functions, WhereThereIsNoWorkerItIsToldInTime) {
+  const std::string id = start(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1m");
+  EXPECT_EQ(millrace_.instance_once(id, "failed")["error"]["code"],
+            "millrace.timeout.scheduleToStart");
+}
+
+TEST_F(Functions, AnAnswerThatComesWhileMillraceIsDownIsTakenWhenItIsBack) {
+  work({"late"});
+  const std::string id = start();
+  while (kinds(id).back() != "entered") {
+  }
+  millrace_.kill();
+  RawNatsClient listener(nats_.port());
+  listener.subscribe("millrace.results.>");
+  listener.next();
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "late");
+}
+
+TEST_F(Functions, AServiceOverNatsAnswersARequest) {
+  millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "shop.charge"}}})");
+  RawNatsClient service(nats_.port());
+  service.subscribe("shop.charge");
+  const std::string id = start();
+  const auto request = service.next();
+  EXPECT_EQ(request.payload, R"({"amount":7})");
+  service.publish(request.reply, R"({"paid":true})");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+}
+
+TEST_F(Functions, ThatNobodyOffersIsUnavailable) {
+  millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "nobody"}}})");
+  EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
+            "millrace.function.unavailable");
+}
+
+}  // namespace
+}  // namespace millrace

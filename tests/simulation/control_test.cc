@@ -1,0 +1,343 @@
+// What an operator does about instances: cancel, pause and resume, retry, restart, run again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char* kOrder = R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: wait
+  type: consumeEvent
+  timeout: PT1H
+  event: {type: paid}
+  transition: pay
+- id: pay
+  type: action
+  action: {function: charge, input: jq(.paid)}
+  transition: ship
+- {id: ship, type: noop}
+)";
+
+/// The id of an instance that waits.
+std::string start(World& world, const std::string& workflow = kOrder) {
+  world.apply(workflow);
+  std::string id = world.start("order")["id"];
+  world.settle();
+  return id;
+}
+
+InstanceId key(const std::string& id) { return *parse_instance_id(id); }
+
+std::string code(World& world, Command command) {
+  const Answered answer = world.command(std::move(command));
+  world.settle();
+  return (**answer).has_value() ? "ok" : (**answer).error().code;
+}
+
+std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
+
+TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
+  World world;
+  const std::string id = start(world);
+  world.publish("paid", "1", 5);
+  world.settle();
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.must(CancelInstance{"default", key(id)})["cancelled"], true);
+  EXPECT_EQ(status(world, id), "waiting");
+  world.restart();
+  world.functions.answer(world.functions.tasks()[0].id, "done");
+  world.settle();
+  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
+  EXPECT_FALSE(world.instance(id)["output"].contains("return"));
+  EXPECT_THAT(world.history(id),
+              ElementsAre("started", "entered wait", "woken wait", "called pay", "entered pay",
+                          "cancelled pay", "returned pay", "ended pay"));
+}
+
+TEST(Cancel, NowDoesNotWaitForIt) {
+  World world;
+  const std::string id = start(world);
+  world.publish("paid", "1", 5);
+  world.settle();
+  world.must(CancelInstance{"default", key(id), true});
+  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[0].id));
+}
+
+TEST(Pause, AnEventThatWakesIsTakenAndAppliedOnResume) {
+  World world;
+  const std::string id = start(world);
+  EXPECT_EQ(world.must(PauseInstance{"default", key(id)})["paused"], true);
+  EXPECT_EQ(status(world, id), "paused");
+  world.publish("paid", "1", 5);
+  world.settle();
+  world.restart();
+  world.settle();
+  EXPECT_EQ(status(world, id), "paused");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(0));
+  EXPECT_EQ(world.must(ResumeInstance{"default", key(id)})["resumed"], true);
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.functions.tasks()[0].input, "5");
+}
+
+TEST(Pause, NoTimerOfAStepFiresAndTheTimeoutCountsAnewOnResume) {
+  World world;
+  const std::string id = start(world);
+  world.run_for(minutes(50));
+  world.must(PauseInstance{"default", key(id)});
+  world.run_for(hours(10));
+  EXPECT_EQ(status(world, id), "paused");
+  world.must(ResumeInstance{"default", key(id)});
+  world.run_for(minutes(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(minutes(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.stateTimeout");
+}
+
+TEST(Pause, ADelayIsOverOnResumeWhereItsTimeHasCome) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+states:
+- {id: a, type: delay, duration: PT1H, transition: b}
+- {id: b, type: noop}
+)");
+  world.must(PauseInstance{"default", key(id)});
+  world.run_for(hours(2));
+  EXPECT_EQ(status(world, id), "paused");
+  world.must(ResumeInstance{"default", key(id)});
+  world.run_for(seconds(1));
+  EXPECT_EQ(status(world, id), "complete");
+}
+
+TEST(Pause, AResultIsTakenAndNoOtherAttemptIsMade) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, retries: {max_attempts: 3, delay: PT1S, codes: ['*']}}
+)");
+  world.must(PauseInstance{"default", key(id)});
+  world.functions.tell({world.functions.tasks()[0].id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.run_for(hours(1));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+  world.must(ResumeInstance{"default", key(id)});
+  world.run_for(seconds(1));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(2));
+}
+
+TEST(Pause, TheExecutionsDeadlineGoesOn) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+workflowExecutionTimeout: 1h
+states:
+- {id: a, type: consumeEvent, event: {type: paid}}
+)");
+  world.must(PauseInstance{"default", key(id)});
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "timedout");
+}
+
+TEST(Pause, OfAWorkflowHoldsItsInstancesAndThoseThatStartMeanwhile) {
+  World world;
+  world.apply(kOrder);
+  for (int i = 0; i < 600; ++i) world.start("order");
+  const Json paused = world.must(PauseWorkflow{.space = "default", .id = "order"});
+  EXPECT_EQ(paused["changed"], 600);
+  const std::string later = world.start("order")["id"];
+  world.settle();
+  EXPECT_EQ(status(world, later), "paused");
+  EXPECT_THAT(world.history(later), ElementsAre("started", "paused wait"));
+  world.restart();
+  const Json resumed =
+      world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  EXPECT_EQ(resumed["changed"], 601);
+  EXPECT_EQ(status(world, later), "waiting");
+}
+
+TEST(Pause, OfAServiceQueuesItsCallsUp) {
+  World world;
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+  world.must(PauseService{.space = "default", .name = "charge"});
+  for (int i = 0; i < 5; ++i) world.start("order");
+  world.settle();
+  EXPECT_THAT(world.functions.tasks(), SizeIs(0));
+  world.restart();
+  world.start("order");
+  world.settle();
+  EXPECT_THAT(world.functions.tasks(), SizeIs(0));
+  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
+  world.settle();
+  EXPECT_THAT(world.functions.tasks(), SizeIs(6));
+}
+
+/// One that fails where the test says so.
+constexpr const char* kFailing = R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: prepare, type: delay, duration: PT1S, transform: 'jq({prepared: 1})', transition: pay}
+- id: pay
+  type: action
+  action: {function: charge, retries: {max_attempts: 1, delay: PT1S, codes: ['*']}}
+  transition: ship
+- {id: ship, type: noop}
+)";
+
+void fail(World& world, size_t task) {
+  world.functions.tell({world.functions.tasks()[task].id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", "gone"})}});
+  world.run_for(seconds(1));
+}
+
+std::string failed(World& world) {
+  const std::string id = start(world, kFailing);
+  world.run_for(seconds(1));
+  fail(world, 0);
+  fail(world, 1);
+  return id;
+}
+
+TEST(Retry, TheFailedStateBeginsAgainWithAFreshCountAndTheDataItHad) {
+  World world;
+  const std::string id = failed(world);
+  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.instance(id)["failedState"], "pay");
+  world.must(RetryInstance{"default", key(id)});
+  world.restart();
+  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_FALSE(world.instance(id).contains("error"));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(3));
+  EXPECT_EQ(world.functions.tasks()[2].attempt, 1u);
+  EXPECT_EQ(world.functions.tasks()[2].input, R"({"prepared":1})");
+  fail(world, 2);
+  world.functions.answer(world.functions.tasks()[3].id, 7);
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"prepared": 1, "return": 7})"));
+}
+
+TEST(Retry, IsForThoseThatHaveFailed) {
+  World world;
+  const std::string id = start(world, kFailing);
+  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.living");
+  world.must(CancelInstance{"default", key(id)});
+  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.not_failed");
+  EXPECT_EQ(code(world, RetryInstance{"default", InstanceId{}}), "instance.not_found");
+}
+
+TEST(Retry, PastTheExecutionsDeadlineItHasToBeExtended) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+workflowExecutionTimeout: 1h
+states:
+- {id: a, type: consumeEvent, event: {type: paid}}
+)");
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "timedout");
+  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.deadline_passed");
+  world.must(RetryInstance{"default", key(id), true});
+  world.run_for(minutes(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(minutes(1));
+  EXPECT_EQ(status(world, id), "timedout");
+}
+
+TEST(Restart, RunsItAnewFromTheFirstStateWithTheSameInput) {
+  World world;
+  const std::string id = failed(world);
+  EXPECT_EQ(world.must(RestartInstance{"default", key(id)})["run"], 2);
+  world.run_for(seconds(1));
+  world.functions.answer(world.functions.tasks()[2].id, 7);
+  world.settle();
+  const Json instance = world.instance(id);
+  EXPECT_EQ(instance["status"], "complete");
+  EXPECT_EQ(instance["run"], 2);
+  EXPECT_EQ(instance["input"], Json::object());
+}
+
+TEST(Rerun, BeginsAtThatStateWithTheDataItHad) {
+  World world;
+  const std::string id = start(world, kFailing);
+  world.run_for(seconds(1));
+  world.functions.answer(world.functions.tasks()[0].id, 7);
+  world.settle();
+  EXPECT_EQ(status(world, id), "complete");
+  world.must(RerunInstance{"default", key(id), "pay"});
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  EXPECT_EQ(world.functions.tasks()[1].input, R"({"prepared":1})");
+  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "pay"}), "instance.living");
+}
+
+TEST(Rerun, IsRefusedWhereTheHistoryHasNoDataOrTheWorkflowNoSuchState) {
+  World world;
+  const std::string id = failed(world);
+  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "ship"}), "instance.no_data");
+  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "nowhere"}), "instance.no_state");
+}
+
+TEST(Restart, OfASingularWorkflowWaitsForNoOther) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+singular: true
+states:
+- {id: a, type: consumeEvent, event: {type: paid}}
+)");
+  world.publish("paid", "1");
+  world.settle();
+  const std::string other = world.start("order")["id"];
+  world.settle();
+  EXPECT_EQ(code(world, RestartInstance{"default", key(id)}), "direktiv.mutex");
+  world.must(CancelInstance{"default", key(other)});
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_EQ(code(world, StartInstance{.space = "default", .workflow = "order"}), "direktiv.mutex");
+}
+
+TEST(Restart, WhoCalledItHasBeenToldAndIsToldNoMore) {
+  World world;
+  world.apply("id: child\nstates:\n- {id: a, type: error, error: no.luck, message: no}\n");
+  const std::string parent = start(world, R"(
+id: order
+functions:
+- {id: f, type: subflow, workflow: child}
+states:
+- {id: a, type: action, action: {function: f}, catch: [{error: '*', transition: b}]}
+- {id: b, type: consumeEvent, event: {type: paid}}
+)");
+  const std::string child = world.instances()[1]["id"];
+  world.must(RestartInstance{"default", key(child)});
+  EXPECT_EQ(status(world, child), "failed");
+  EXPECT_EQ(world.instance(parent)["state"], "b");
+}
+
+}  // namespace
+}  // namespace millrace
