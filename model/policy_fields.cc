@@ -282,7 +282,10 @@ Result<RetryPolicy> read_retry_policy(std::string_view json) {
   if (document) {
     const Member member{.key = "retries", .value = std::move(*document)};
     auto written = read_retries(member, "", findings);
-    if (written && !findings.has_errors()) return std::move(written->policy);
+    if (written && !findings.has_errors()) {
+      if (written->policy.attempts != 0U) return std::move(written->policy);
+      return fail("definition.value", "with no attempt at all there is no run; write one at least");
+    }
   }
   CHECK(findings.has_errors(), "no policy, and nobody says why");
   const Finding first = findings.sorted().front();

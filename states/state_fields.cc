@@ -264,10 +264,12 @@ ActionPolicy StateFields::action_policy(const Function* function,
     policy.retries = default_policy(Vocabulary::kTemporal);
   }
   if (!policy.retries) policy.retries = context_.default_retries;
+  // Temporal's default for one attempt is the bound on all of them.
   auto& one = policy.timeouts[TimeoutKind::kStartToClose];
-  if (!one && all.key_of(Vocabulary::kTemporal) != nullptr) {
-    one = policy.timeouts[TimeoutKind::kScheduleToClose];
-    if (one) one->expiry = Timeout::Expiry::kRetryable;
+  const TimeoutKey* const whole = all.keys[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
+  if (!one && whole != nullptr && whole->vocabulary == Vocabulary::kTemporal) {
+    one = Timeout{.span = all.policy[TimeoutKind::kScheduleToClose]->span,
+                  .expiry = Timeout::Expiry::kRetryable};
   }
   return policy;
 }

@@ -23,9 +23,34 @@ Json described(StateIndex state) { return state; }
 
 Json described(const Span& span) { return {span.months, span.fixed.count()}; }
 
+Json described(const RetryPolicy& policy) {
+  Json only = Json::array();
+  for (const CodePattern& code : policy.only) only.push_back(code.text());
+  return {{"attempts", policy.attempts ? Json(*policy.attempts) : Json()},
+          {"delay", described(policy.delay)},
+          {"factor", policy.factor},
+          {"max_delay", policy.max_delay ? described(*policy.max_delay) : Json()},
+          {"jitter", policy.jitter},
+          {"window", policy.window ? described(*policy.window) : Json()},
+          {"only", only},
+          {"never", policy.never},
+          {"asked", static_cast<int>(policy.asked)},
+          {"used_up", static_cast<int>(policy.used_up)}};
+}
+
 template <class T>
 Json described(const std::optional<T>& value) {
   return value ? described(*value) : Json();
+}
+
+Json described(const WorkflowTimeouts& timeouts) {
+  return {{"interrupt", described(timeouts.interrupt)},
+          {"kill", described(timeouts.kill)},
+          {"run", described(timeouts.run)},
+          {"task", described(timeouts.task)},
+          {"execution", described(timeouts.execution)},
+          {"fails", timeouts.fails},
+          {"on_failure", described(timeouts.on_failure)}};
 }
 
 Json described(const EventFilter& filter) {
@@ -140,6 +165,7 @@ Json described(const State& state) {
           {"type", common.type},
           {"log", described(common.log)},
           {"timeout", described(common.timeout)},
+          {"retries", described(common.retries)},
           {"catches", catches},
           {"exits", exits},
           {"behaviour", {behaviour(state, full), behaviour(state, Json::object())}}};
@@ -159,6 +185,8 @@ Json described(const Workflow& workflow) {
           {"version", workflow.version},
           {"singular", workflow.singular},
           {"start", described(workflow.start)},
+          {"timeouts", described(workflow.timeouts)},
+          {"retries", described(workflow.retries)},
           {"states", states}};
 }
 

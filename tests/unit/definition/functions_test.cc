@@ -278,8 +278,11 @@ TEST_F(Functions, WithATemporalTimeoutBoundEachAttemptAsAll) {
   function("{id: f, type: subflow, workflow: w}");
   const TimeoutPolicy temporal = policy("{function: f, scheduleToCloseTimeout: 1h}").timeouts;
   EXPECT_EQ(temporal[TimeoutKind::kStartToClose], (Timeout{Span{.fixed = 1h}, Expiry::kRetryable}));
-  const TimeoutPolicy zart = policy("{function: f, timeout: 1h}").timeouts;
-  EXPECT_EQ(zart[TimeoutKind::kStartToClose], std::nullopt);
+  for (const char* action :
+       {"{function: f, timeout: 1h}", "{function: f, deadline: 1h, heartbeatTimeout: 1m}"}) {
+    EXPECT_EQ(policy(action).timeouts[TimeoutKind::kStartToClose], std::nullopt) << action;
+  }
+  EXPECT_THAT(findings(), IsEmpty());
 }
 
 TEST_F(Functions, WithATemporalTimeoutNeedABound) {

@@ -75,13 +75,26 @@ TEST_F(EditorSchema, TakesEveryMappingOfTheLanguage) {
 id: all
 singular: true
 timeouts: {interrupt: PT1H, kill: PT2H}
+retries: {maximumAttempts: 3, initialInterval: 1s, nonRetryableErrorTypes: [a]}
+defaults: stevora
+workflowRunTimeout: 1h
+workflowTaskTimeout: 5s
+timeout: 30m
+on_failure: act
 start: {type: scheduled, cron: "*/5 * * * *", state: act}
 functions:
 - {id: a, type: knative-global, service: mail, files: [{key: k, scope: workflow, as: f, type: tar}]}
 - {id: b, type: knative-namespace, service: mail}
 - {id: c, type: reusable, image: i, cmd: run, size: medium, scale: 1}
 - {id: d, type: isolated, image: i, size: large}
-- {id: e, type: subflow, workflow: other}
+- id: e
+  type: subflow
+  workflow: other
+  retry: fixed(3, 1s)
+  scheduleToStartTimeout: 1m
+  startToCloseTimeout: 1m
+  heartbeatTimeout: 1s
+  deadline: {timeout: 5000, errorOnTimeout: true}
 schemas: [{id: order, schema: {type: object}}]
 states:
 - id: act
@@ -90,7 +103,14 @@ states:
   action: {function: a, input: {x: jq(.x)}, secrets: [KEY], retries: {max_attempts: 3, codes: ["*"]}}
   retry: {max_attempts: 0, delay: PT1S, multiplier: 1.5, codes: [".*"]}
 - {id: each, type: foreach, array: [1, 2], concurrency: 4, action: {function: a}}
-- {id: both, type: parallel, mode: or, actions: [{function: a}, {function: b}], timeout: PT1S}
+- id: both
+  type: parallel
+  mode: or
+  actions:
+  - {function: a, maxInactivity: 500, maxRuntime: 1h, retries: {maxAttempts: -1, delay: 5}}
+  - {function: b, timeout: 1m, timeout_scope: per_attempt, retry: {backoffMs: 100}}
+  timeout: PT1S
+  retries: {vocabulary: steep, maxAttempts: 3}
 - {id: get, type: getter, variables: [{key: a}, {key: b, scope: namespace}]}
 - {id: set, type: setter, variables: [{key: a, scope: workflow, value: null}]}
 - {id: check, type: validate, subject: .a, schema: order}
@@ -118,6 +138,15 @@ TEST_F(EditorSchema, RefusesWhatTheLoaderRefuses) {
            head + "- {id: a, type: eventXor, events: [{type: t}], transition: a}",
            head + "- {id: a, type: action, action: {function: f, retries: {max_attempts: -1, "
                   "codes: [a]}}}",
+           head + "- {id: a, type: noop, retries: {maxAttempts: 3, initialInterval: 1s}}",
+           head + "- {id: a, type: noop, retries: {vocabulary: steep, backoffMs: 100}}",
+           head + "- {id: a, type: noop, retries: {exponentialBackoff: 0}}",
+           head + "- {id: a, type: noop, retries: 'exponential(3, 1s)'}",
+           head + "- {id: a, type: noop, retries: 'fixed(0, 1s)'}",
+           head + "- {id: a, type: action, action: {function: f, timeout_scope: attempt}}",
+           head +
+               "- {id: a, type: action, action: {function: f, deadline: {errorOnTimeout: true}}}",
+           "defaults: camunda\n" + head + "- {id: a, type: noop}",
            head + "- {id: a, type: foreach, array: ., action: {function: f}, concurrency: 0}",
            head + "- {id: a, type: parallel, actions: [{function: f}], mode: xor}",
            head + "- {id: a, type: noop, catch: [{transition: a}]}",

@@ -488,6 +488,8 @@ TEST(APolicyOfACall, IsReadFromJson) {
            {R"({"maxAttempts": 3})", "definition.vocabulary",
             "the keys leave open whose policy this is, steep or stevora; write `vocabulary: steep` "
             "or `vocabulary: stevora` beside them"},
+           {R"({"maxAttempts": 0, "delay": 0})", "definition.value",
+            "with no attempt at all there is no run; write one at least"},
            {R"({"maximumAttempts": -1})", "definition.value",
             "maximumAttempts: maximumAttempts is -1; it must be between 0 and 2147483647"},
        }) {
