@@ -579,7 +579,8 @@ class ContainerRunner::Loop {
 
   std::unique_ptr<Box> new_box(const Task& task) {
     auto box = std::make_unique<Box>();
-    box->name = fmt::format("millrace-{}-{}", to_string(task.id), ++last_box_);
+    box->name =
+        fmt::format("millrace-{}-{}-{}", settings_.data_id, to_string(task.id), ++last_box_);
     box->folder = settings_.folder / box->name;
     box->measured = box->started = now_;
     return box;
