@@ -153,6 +153,7 @@ class ContainerRunner::Loop {
     while (true) {
       std::optional<std::vector<Message>> messages = inbox_->take();
       if (!messages) break;
+      now_ = clock_.elapsed();
       for (Message& message : *messages) {
         std::visit([this](auto& what) { take(std::move(what)); }, message);
       }
@@ -363,7 +364,6 @@ class ContainerRunner::Loop {
   // Containers.
 
   void look() {
-    now_ = clock_.elapsed();
     const std::optional<Status> cleaned = leftovers_ ? leftovers_->look() : std::nullopt;
     if (cleaned) {
       leftovers_.reset();
@@ -579,7 +579,8 @@ class ContainerRunner::Loop {
 
   std::unique_ptr<Box> new_box(const Task& task) {
     auto box = std::make_unique<Box>();
-    box->name = fmt::format("millrace-{}-{}", to_string(task.id), ++last_box_);
+    box->name =
+        fmt::format("millrace-{}-{}-{}", settings_.data_id, to_string(task.id), ++last_box_);
     box->folder = settings_.folder / box->name;
     box->measured = box->started = now_;
     return box;

@@ -21,7 +21,7 @@ namespace millrace {
 struct ContainerSettings {
   std::string runtime;  ///< podman or docker, or a path; empty: whichever is found, in that order
   std::filesystem::path folder;      ///< for files; made if missing, and emptied; without a comma
-  std::string data_id;               ///< whose containers they are: that of the data folder
+  std::string data_id;               ///< whose containers they are; letters, digits, `.`, `-`, `_`
   size_t containers = 16;            ///< at once, of all kinds; the rest waits
   size_t calls_each = 16;            ///< at once in a reusable one; the rest waits
   Duration idle{300'000};            ///< so long is a reusable one kept that nobody calls

@@ -37,7 +37,7 @@ std::string sparse_tar() {
 
 std::string many_special_headers() {
   TarMaker tar;
-  for (int i = 0; i < 100'000; ++i) tar.pax("comment", "x", 'g');
+  for (int i = 0; i < 20'000; ++i) tar.pax("comment", "x", 'g');
   return tar.file("a", "x").finish();
 }
 
@@ -108,6 +108,19 @@ std::vector<HostileArchive> hostile_archives() {
        TarMaker().header({.name = "big", .size = ~uint64_t{0} >> 1}).finish(), "entry"},
       {"a size below zero", TarMaker().pax("size", "-5").file("a", "x").finish(), ""},
       {"a size by pax", TarMaker().pax("size", "99999999999").file("a", "x").finish(), "64 MiB"},
+      {"cut in a header", good.substr(0, 300), "corrupt"},
+      {"cut in a file", good.substr(0, 2'000), "corrupt"},
+      {"cut behind a file", good.substr(0, good.size() - 1'024), "no end mark", false},
+      {"a wrong checksum", flipped, "corrupt"},
+      {"random bytes", "this is no archive at all, but it has some length" + std::string(600, 'z'),
+       "corrupt"},
+      {"a zip", std::string("PK\x03\x04") + std::string(600, '\0'), "corrupt"},
+  };
+}
+
+/// Small as they come, large as they are.
+std::vector<HostileArchive> bombs() {
+  return {
       {"a bomb", TarMaker().file("zeros", std::string((64 << 20) + 1, '\0')).finish(), "64 MiB"},
       {"a bomb in parts",
        TarMaker()
@@ -119,13 +132,6 @@ std::vector<HostileArchive> hostile_archives() {
       {"special headers without end", many_special_headers(), "no name"},
       {"a special header that is huge",
        TarMaker().pax("comment", std::string(80 << 20, 'x')).file("a", "x").finish(), "corrupt"},
-      {"cut in a header", good.substr(0, 300), "corrupt"},
-      {"cut in a file", good.substr(0, 2'000), "corrupt"},
-      {"cut behind a file", good.substr(0, good.size() - 1'024), "no end mark", false},
-      {"a wrong checksum", flipped, "corrupt"},
-      {"random bytes", "this is no archive at all, but it has some length" + std::string(600, 'z'),
-       "corrupt"},
-      {"a zip", std::string("PK\x03\x04") + std::string(600, '\0'), "corrupt"},
   };
 }
 
@@ -163,6 +169,15 @@ TEST_F(ArchiveTest, NoHostileArchiveIsTaken) {
     const std::string compressed = refused(FileType::kTarGz, gzip(archive.tar));
     EXPECT_NE(compressed, "") << archive.what;
     EXPECT_THAT(compressed, HasSubstr(archive.said)) << archive.what;
+  }
+}
+
+TEST_F(ArchiveTest, NoBombIsTaken) {
+  for (const HostileArchive& bomb : bombs()) {
+    SCOPED_TRACE(bomb.what);
+    const std::string compressed = gzip(bomb.tar);
+    EXPECT_LT(compressed.size(), kMaxVariableBytes);
+    EXPECT_THAT(refused(FileType::kTarGz, compressed), HasSubstr(bomb.said));
   }
 }
 
