@@ -100,6 +100,16 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
+  /// Waits for the end of the task; the last word that was told of it.
+  std::string wait_for_end(const InstanceId& task) {
+    const auto ended = [&] {
+      const std::vector<std::string> all = words_of(task);
+      return !all.empty() && all.back() != "started" && all.back() != "alive";
+    };
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kLongEnough, ended) ? words_of(task).back() : "";
+  }
+
   bool wait_for_all(size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kLongEnough, [&] { return told_.size() >= count; });
