@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Tries an image of millrace as it is meant to run: not as root, on a read-only root, without a
+# capability, behind a token. A line for each check; ends with 1 if one fails. `./dev image` calls it.
+set -euo pipefail
+
+image=${1:?which image?}
+name=millrace-trial-$$ # of the container and its volume
+folder=$(mktemp -d)
+token=$(openssl rand -hex 32)
+failures=0
+
+clean() {
+  podman rm --force --time 0 "$name" || true
+  podman volume rm --force "$name" || true
+  [ -z "${nats:-}" ] || kill "$nats" || true
+  rm -rf "$folder"
+} >/dev/null 2>&1
+trap clean EXIT
+
+check() { # WHAT COMMAND…
+  if "${@:2}" >"$folder/said" 2>&1; then
+    printf 'ok      %s\n' "$1"
+  else
+    printf 'FAILED  %s\n' "$1"
+    sed 's/^/        /' "$folder/said"
+    failures=$((failures + 1))
+  fi
+}
+
+eventually() { # COMMAND…, for half a minute
+  local end=$((SECONDS + 30))
+  until "$@"; do
+    [ "$SECONDS" -lt "$end" ] || return 1
+    sleep 0.1
+  done
+}
+
+# Below the ports that the kernel gives away by itself.
+free_port() {
+  local port=$((20000 + RANDOM % 12000))
+  while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+  echo "$port"
+}
+
+# The protocol of NATS, as far as it is needed.
+
+heard() { grep -q "$1" "$folder/heard"; }
+
+listen() { # SUBJECT
+  exec 5<>"/dev/tcp/127.0.0.1/$nats_port"
+  cat <&5 >"$folder/heard" &
+  printf 'CONNECT {"verbose":false}\r\nSUB %s 1\r\nPING\r\n' "$1" >&5
+  eventually heard PONG
+}
+
+publish() { # SUBJECT BODY; its PONG says that the server has it
+  exec 6<>"/dev/tcp/127.0.0.1/$nats_port"
+  printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&6
+  grep -q -m1 PONG <&6
+  exec 6>&-
+}
+
+# The container, and what is asked of it from outside.
+
+# Its health is asked for by hand: by itself podman would need systemd for that.
+run() { # OPTION…
+  podman run --name "$name" --network host --read-only --read-only-tmpfs=false --cap-drop all \
+    --security-opt no-new-privileges --volume "$name:/data" --health-interval disable \
+    --env MILLRACE_LISTEN="0.0.0.0:$http_port" --env MILLRACE_URL="http://127.0.0.1:$http_port" \
+    --env MILLRACE_NATS="nats://127.0.0.1:$nats_port" "$@" "$image"
+}
+
+run_with_token() {
+  run --detach --volume "$folder/token:/run/secrets/token:ro" \
+    --env MILLRACE_TOKEN_FILE=/run/secrets/token
+}
+
+refuses_without_token() {
+  local code=0
+  run --rm >"$folder/refusal" 2>&1 || code=$?
+  cat "$folder/refusal"
+  [ "$code" -eq 1 ] && grep -q 'gateway.refused_address' "$folder/refusal"
+}
+
+ask() { # METHOD PATH [OPTION…]
+  curl -sS --fail-with-body --max-time 20 -H "Authorization: Bearer $token" -X "$1" \
+    "http://127.0.0.1:$http_port$2" "${@:3}"
+}
+
+ready() { curl -sf --max-time 5 -o "$folder/ready" "http://127.0.0.1:$http_port/readyz"; }
+
+becomes_ready() {
+  eventually ready && return
+  podman logs "$name"
+  return 1
+}
+
+refuses_strangers() {
+  [ "$(curl -s -o "$folder/answer" -w '%{http_code}' "http://127.0.0.1:$http_port/v1/ns")" = 401 ]
+}
+
+confined() {
+  [ "$(podman exec "$name" id -u)" = 10001 ] || return 1
+  ! podman exec "$name" touch /somewhere || return 1
+  podman exec "$name" cat /proc/1/status >"$folder/status"
+  [ "$(grep -cE "^(CapEff|CapPrm|CapBnd):\s*0+\$" "$folder/status")" -eq 3 ] || return 1
+  grep -qE '^NoNewPrivs:\s*1$' "$folder/status"
+}
+
+start_greeter() { # GUEST: one instance, which waits; its id
+  ask POST /v1/ns/default/workflows/greeter/start -d "{\"guest\": \"$1\"}" |
+    sed -n 's/.*"id":"\([^"]*\)".*/\1/p'
+}
+
+waits() { # ID
+  ask GET "/v1/ns/default/instances/$1" | grep -q '"status":"waiting"'
+}
+
+event() { # GUEST
+  printf '{"specversion":"1.0","id":"%s","source":"trial","type":"guest.came","guest":"%s"}' "$1" "$1"
+}
+
+by_http() { # GUEST
+  ask POST /v1/ns/default/events -H 'Content-Type: application/cloudevents+json' -d "$(event "$1")"
+}
+
+by_nats() { publish millrace.events.default.guest.came "$(event "$1")"; }
+
+greeted() { eventually heard "\"hello\":\"$1\""; }
+
+stopped() {
+  podman stop --time 20 "$name"
+  podman logs "$name" 2>&1 | tee "$folder/log"
+  [ "$(podman inspect --format '{{.State.ExitCode}}' "$name")" = 0 ] || return 1
+  grep -q ' stopping$' "$folder/log" && ! grep -q 'still to be sent' "$folder/log"
+}
+
+lists_workflows() { podman exec "$name" millrace workflow list -o name | grep -qx greeter; }
+
+shows_no_token() { ! grep -q "$token" "$folder/log"; }
+
+nats_port=$(free_port)
+nats-server --addr 127.0.0.1 --port "$nats_port" --jetstream --store_dir "$folder/nats" \
+  >"$folder/nats.log" 2>&1 &
+nats=$!
+http_port=$(free_port)
+printf '%s\n' "$token" >"$folder/token"
+chown 10001 "$folder/token"
+chmod 400 "$folder/token"
+
+check "refuses to start without a token" refuses_without_token
+check "starts" run_with_token
+check "becomes ready" becomes_ready
+[ "$failures" -eq 0 ] || exit 1
+check "is not root, writes nothing but its volume, has no capability" confined
+check "its healthcheck passes" podman healthcheck run "$name"
+check "answers 401 to who shows no token" refuses_strangers
+# ascii_upcase is evaluated by libjq: so its workers run.
+check "takes a workflow from outside" ask PUT /v1/ns/default/workflows/greeter --data-binary '
+id: greeter
+states:
+  - id: wait
+    type: consumeEvent
+    event: {type: guest.came, context: {guest: jq(.guest)}}
+    transition: greet
+  - id: greet
+    type: generateEvent
+    event: {type: guest.greeted, source: greeter, data: "jq({hello: (.guest | ascii_upcase)})"}'
+check "shows it by its own command line" lists_workflows
+listen millrace.events.default.guest.greeted
+for guest in ann ben cleo; do waiting=$(start_greeter "$guest"); done
+check "takes an event by HTTP" by_http ann
+check "takes an event by NATS" by_nats ben
+check "publishes what the first made of it" greeted ANN
+check "publishes what the second made of it" greeted BEN
+check "has an instance that waits" eventually waits "$waiting"
+check "ends on SIGTERM with 0, and nothing left to send" stopped
+check "has not logged the token" shows_no_token
+podman rm "$name" >"$folder/removed" 2>&1
+check "starts again on the same volume" run_with_token
+check "becomes ready again" becomes_ready
+check "has the instance that waited" eventually waits "$waiting"
+check "wakes it" by_http cleo
+check "publishes what it made of it" greeted CLEO
+check "ends again" stopped
+
+[ "$failures" -eq 0 ]
