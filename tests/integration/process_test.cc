@@ -30,6 +30,12 @@ TEST_F(ProcessTest, StopsOnSigintToo) {
   EXPECT_TRUE(millrace_.process().group_ends());
 }
 
+TEST_F(ProcessTest, StopsOnSighupTooWhereThereIsNoTokenToReadAgain) {
+  millrace_.process().signal(SIGHUP);
+  EXPECT_EQ(millrace_.process().wait(), 0);
+  EXPECT_TRUE(millrace_.process().group_ends());
+}
+
 TEST_F(ProcessTest, StopsAlthoughARequestStillWaits) {
   millrace_.apply(read_repository_file("examples/purchase/purchase.yaml"));
   RawClient waiting(millrace_.port());
