@@ -32,6 +32,7 @@ EngineRig::EngineRig() {
                      .clock = clock_,
                      .publisher = echo_,
                      .functions = nobody_,
+                     .webhooks = receivers_,
                      .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
                      .loader = load_stored,
                      .make_id =

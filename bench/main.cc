@@ -22,7 +22,8 @@ constexpr Benchmark kBenchmarks[] = {
     {"lifecycles", millrace::lifecycles}, {"wheel", millrace::timer_wheel},
     {"timers", millrace::timers},         {"expressions", millrace::expressions},
     {"waiting", millrace::waiting},       {"workers", millrace::workers},
-    {"isolation", millrace::isolation},   {"crowd", millrace::crowd},
+    {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
+    {"crowd", millrace::crowd},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ void expressions();  ///< the fast lane, libjq, a worker
 void timers();       ///< durable timers, timeouts, lifespans
 void waiting();      ///< many instances that wait
 void workers();      ///< round trips to a jq worker
+void tasks();        ///< actions that workers do
 void isolation();    ///< lifecycles beside workflows whose jq never ends
 void crowd();        ///< one event that wakes 100 000
 

@@ -22,8 +22,8 @@ namespace millrace {
 struct EventStreamSettings {
   StreamSettings stream = events_stream();
   /// Others that must be there before anything is read: what cannot be used goes to the dead
-  /// letters.
-  std::vector<StreamSettings> beside = {dead_letters_stream()};
+  /// letters, and what happens is told to those who ask.
+  std::vector<StreamSettings> beside = {dead_letters_stream(), lifecycle_stream()};
   PullSettings pull;
   /// Hears what the broker has lost, on the thread that reads.
   std::function<void(const BrokerLoss&)> on_loss = [](const BrokerLoss&) {};

@@ -99,6 +99,10 @@ StreamSettings dead_letters_stream() {
   return {.name = std::string(kDeadLettersStream), .subjects = "millrace.dlq.>"};
 }
 
+StreamSettings lifecycle_stream() {
+  return {.name = std::string(kLifecycleStream), .subjects = "millrace.lifecycle.>"};
+}
+
 StreamSettings tasks_stream() {
   return {.name = std::string(kTasksStream),
           .subjects = "millrace.tasks.>",

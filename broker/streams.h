@@ -16,6 +16,7 @@ namespace millrace {
 
 inline constexpr std::string_view kEventsStream = "MILLRACE_EVENTS";
 inline constexpr std::string_view kDeadLettersStream = "MILLRACE_DLQ";
+inline constexpr std::string_view kLifecycleStream = "MILLRACE_LIFECYCLE";
 inline constexpr std::string_view kTasksStream = "MILLRACE_TASKS";
 inline constexpr std::string_view kResultsStream = "MILLRACE_RESULTS";
 
@@ -34,6 +35,7 @@ struct StreamSettings {
 
 StreamSettings events_stream();        ///< MILLRACE_EVENTS, `millrace.events.>`
 StreamSettings dead_letters_stream();  ///< MILLRACE_DLQ, `millrace.dlq.>`
+StreamSettings lifecycle_stream();     ///< MILLRACE_LIFECYCLE, `millrace.lifecycle.>`
 StreamSettings tasks_stream();         ///< MILLRACE_TASKS, `millrace.tasks.>`, a work queue
 StreamSettings results_stream();       ///< MILLRACE_RESULTS, `millrace.results.>`, a work queue
 

@@ -541,6 +541,13 @@ class App {
           return run_workflow(session, run_);
         });
     run.add_option("workflow", run_.workflow, "Id of the workflow")->type_name("WORKFLOW");
+    run.add_option("--retry", run_.retry, "Retry policy of its runs, instead of the workflow's")
+        ->type_name("JSON");
+    run.add_option("--execution-timeout", run_.execution_timeout, "Of all its runs")
+        ->type_name("TIME");
+    run.add_option("--run-timeout", run_.run_timeout, "Of each run")->type_name("TIME");
+    run.add_option("--task-timeout", run_.task_timeout, "Of evaluating one state")
+        ->type_name("TIME");
     run.add_option("--input", run_.input, "The input (default: {})")->type_name("JSON|@FILE|-");
     wait_ = run.add_option("--wait", run_.wait_for,
                            "Wait for the end, at most that long; exit 9 if it failed, 8 if it has "

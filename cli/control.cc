@@ -35,10 +35,10 @@ class Progress {
   bool shown_ = false;
 };
 
-using Query = std::vector<std::pair<std::string, std::string>>;
+using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 /// How many instances the filter names now.
-Fallible<size_t> count(Session& session, Query query) {
+Fallible<size_t> count(Session& session, Parameters query) {
   size_t count = 0;
   query.emplace_back("limit", "1000");
   query.emplace_back("cursor", "");
@@ -51,12 +51,12 @@ Fallible<size_t> count(Session& session, Query query) {
   }
 }
 
-Ended control_all(Session& session, const std::string& verb, const Query& filter,
-                  const Query& how) {
+Ended control_all(Session& session, const std::string& verb, const Parameters& filter,
+                  const Parameters& how) {
   const size_t all = TRY(count(session, filter));
   session.console.err << fmt::format("{} instances\n", all);
   Progress progress(session, all);
-  Query query = filter;
+  Parameters query = filter;
   query.insert(query.end(), how.begin(), how.end());
   query.emplace_back("limit", kPage);
   query.emplace_back("all", "1");
@@ -78,11 +78,11 @@ Ended control_all(Session& session, const std::string& verb, const Query& filter
 }  // namespace
 
 Ended control_instances(Session& session, const std::string& verb, const ControlOptions& options) {
-  const Query how = {{"now", options.now ? "1" : ""},
-                     {"extend", options.extend ? "1" : ""},
-                     {"from", options.from}};
+  const Parameters how = {{"now", options.now ? "1" : ""},
+                          {"extend", options.extend ? "1" : ""},
+                          {"from", options.from}};
   const std::string since = TRY(moment_of(options.filter.since, session.console.now()));
-  const Query filter = {
+  const Parameters filter = {
       {"workflow", options.filter.workflow}, {"status", options.filter.status}, {"since", since}};
   const bool has_filter = options.all || !options.filter.workflow.empty() ||
                           !options.filter.status.empty() || !since.empty();

@@ -49,14 +49,19 @@ Ended run_workflow(Session& session, const RunOptions& options) {
   const std::optional<Duration> longest = TRY(longest_wait(options));
   ApiCall call{.method = "POST", .path = session.path({"workflows", options.workflow, "start"})};
   if (options.input) call.body = TRY(read_value(session.console, *options.input));
+  if (!options.retry.empty()) call.headers = {{"Millrace-Retry", options.retry}};
+  call.query = {{"executionTimeout", options.execution_timeout},
+                {"runTimeout", options.run_timeout},
+                {"taskTimeout", options.task_timeout}};
   if (!options.wait) {
-    if (!options.key.empty()) call.headers = {{"Idempotency-Key", options.key}};
+    if (!options.key.empty()) call.headers.emplace_back("Idempotency-Key", options.key);
     const Reply reply = TRY(session.client.send(call));
     session.output.item(reply.body, "id");
     return ExitCode::kOk;
   }
-  call.headers = {
-      {"Idempotency-Key", options.key.empty() ? fresh_id(session.console) : options.key}};
+  call.headers.emplace_back("Idempotency-Key",
+                            options.key.empty() ? fresh_id(session.console) : options.key);
+  call.query.emplace_back("wait", "");
   const Clock::time_point begun = Clock::now();
   while (true) {
     Duration wait = kOneWait;
@@ -64,7 +69,7 @@ Ended run_workflow(Session& session, const RunOptions& options) {
       const auto passed = std::chrono::duration_cast<Duration>(Clock::now() - begun);
       wait = std::clamp(*longest - passed, Duration(0), kOneWait);
     }
-    call.query = {{"wait", std::to_string(wait.count())}};
+    call.query.back().second = std::to_string(wait.count());
     call.timeout = wait + kPatience;
     const Reply reply = TRY(session.client.send(call));
     if (reply.status == 200) return show_end(session, reply.body);

@@ -22,6 +22,7 @@
 #include "functions/http_service.h"
 #include "functions/service_caller.h"
 #include "functions/task_router.h"
+#include "functions/webhook.h"
 #include "gateway/server.h"
 #include "model/document.h"
 #include "model/hops.h"
@@ -100,6 +101,27 @@ std::string data_id(const std::filesystem::path& data) {
   return id;
 }
 
+/// Deliveries of a namespace's webhooks by the one HTTP client.
+class WebhookSender final : public EventSender {
+ public:
+  explicit WebhookSender(HttpClient& client) : webhooks_(client, {.origin = "millrace"}) {}
+
+  void deliver(const Event& event, const std::string& url, const std::string& token,
+               std::function<void(std::optional<DeliveryFailure>)> done) override {
+    webhooks_.deliver(event, {.url = url, .token = token},
+                      [done = std::move(done)](const auto& receipt) {
+                        if (receipt) return done(std::nullopt);
+                        const WebhookFailure& failure = receipt.error();
+                        done(DeliveryFailure{.error = failure.error,
+                                             .retry_after = failure.retry_after,
+                                             .is_final = failure.error.code == kWebhookGone});
+                      });
+  }
+
+ private:
+  Webhooks webhooks_;
+};
+
 /// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
 [[noreturn]] void end_of_disk(const Error& error) {
   spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
@@ -139,6 +161,7 @@ class Server::Parts {
              .clock = clock_,
              .publisher = *publisher_,
              .functions = functions_,
+             .webhooks = *hooks_,
              .evaluate = evaluator(),
              .loader = load_stored,
              .make_id = InstanceIds(),
@@ -185,7 +208,8 @@ class Server::Parts {
     }
     processor_.stop();
     pool_.reset();       // no result comes any more,
-    publisher_.reset();  // nor an acknowledgement
+    publisher_.reset();  // nor an acknowledgement,
+    hooks_.reset();      // nor what became of a delivery
   }
 
   Status start(std::optional<BearerToken> token) {
@@ -212,7 +236,7 @@ class Server::Parts {
  private:
   Evaluator evaluator() {
     return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
-      evaluation.timeout = settings_.task_timeout;
+      if (!evaluation.timeout) evaluation.timeout = settings_.task_timeout;
       pool_->submit(++last_ticket_, evaluation,
                     [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
                       done(std::move(results));
@@ -233,10 +257,11 @@ class Server::Parts {
   std::unique_ptr<JqPool> pool_;
   std::atomic<uint64_t> last_ticket_ = 0;
   Queries queries_;
+  HttpClient http_;
+  std::unique_ptr<WebhookSender> hooks_ = std::make_unique<WebhookSender>(http_);
   TaskRouter functions_;
   Processor processor_;
   LocalService service_;
-  HttpClient http_;
   ServiceCaller caller_{http_};
   TaskQueue workers_;
   HttpServices services_;

@@ -119,6 +119,10 @@ Ended delete_namespace(Session& session, const std::string& name, bool cancel);
 struct RunOptions {
   std::string workflow;
   std::optional<std::string> input;
+  std::string retry;  ///< JSON of a policy, or Zart's text
+  std::string execution_timeout;
+  std::string run_timeout;
+  std::string task_timeout;
   bool wait = false;
   std::string wait_for;  ///< a duration; empty: as long as it takes
   std::string key;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,8 +78,9 @@ struct Evaluation {
   std::vector<Query> queries;
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
   TimePoint now;              ///< what `now` yields
-  Duration timeout{10'000};   ///< of computing, all queries together; waiting in line is free
-  uint64_t lane = 0;          ///< whose it is: those of one lane wait for its slow ones
+  /// Of computing, all queries together; waiting in line is free. None: whoever evaluates has one.
+  std::optional<Duration> timeout = std::nullopt;
+  uint64_t lane = 0;  ///< whose it is: those of one lane wait for its slow ones
 };
 
 /// What came of one Evaluation, as far as it got: the outcome of the query at the same place. There

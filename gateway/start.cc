@@ -1,7 +1,8 @@
 // POST /v1/ns/{ns}/workflows/{workflow}/start. Without `wait`: 201 {"id"}, or 200 if the
 // Idempotency-Key had started it before. With it: 200 and the instance once it has ended, or, when
 // that takes longer than `wait`, 202 {"id"} with `Millrace-Wait: timeout`. Location names the
-// instance in all of them.
+// instance in all of them. Header Millrace-Retry and the timeouts of the query are this start's
+// own.
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "gateway/problem.h"
 #include "gateway/routes.h"
 #include "model/findings.h"
+#include "model/own_policy.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -45,6 +47,15 @@ Result<std::optional<Duration>> wait_of(const Request& request, Duration longest
   return fail("request.parameter",
               fmt::format("wait: {} is longer than the {} s that a request may wait",
                           in_quotes(found->second), longest.count() / 1000));
+}
+
+/// A policy of this start's own: `Millrace-Retry`, and timeouts of the query.
+Result<std::string> own_policy_of(const Request& request) {
+  const std::string* const retries = find_header(request.headers, "Millrace-Retry");
+  return write_own_policy({.retries = retries == nullptr ? "" : *retries,
+                           .execution = text_parameter(request, "executionTimeout"),
+                           .run = text_parameter(request, "runTimeout"),
+                           .task = text_parameter(request, "taskTimeout")});
 }
 
 Response at(const std::string& location, Response response) {
@@ -86,6 +97,7 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
   command.workflow = TRY(workflow_of(request));
   command.input = TRY(input_of(request.body));
   command.idempotency_key = TRY(key_of(request));
+  command.own_policy = TRY(own_policy_of(request));
   const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));
   if (wait) exchange->expect_long_wait();
   const std::string space = command.space;
@@ -102,7 +114,7 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
 void add_start_route(Router& router, Service& service, const RequestLimits& limits) {
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/workflows/{workflow}/start",
-              .query = {"wait"},
+              .query = {"wait", "executionTimeout", "runTimeout", "taskTimeout"},
               .max_body = limits.input_bytes,
               .handler = [&service, longest = limits.wait](const auto& exchange) {
                 return start(service, longest, exchange);

@@ -110,6 +110,7 @@ struct StartInstance {
   std::string workflow;
   Json input;                   ///< an object: the data to begin with
   std::string idempotency_key;  ///< empty: none
+  std::string own_policy = {};  ///< as write_own_policy made it; empty: none
 };
 /// Starts one as a tick of its schedule would, beside that.
 struct TriggerSchedule {

@@ -181,6 +181,7 @@ struct Instance {
   std::optional<Caller> caller;  ///< who waits for its end; none: nobody does
   uint32_t depth = 0;            ///< how many callers there are above it
   std::string idempotency_key;   ///< of the call that started it; empty: none
+  std::string own_policy;        ///< of the call that started it (own_policy.h); empty: none
   std::string traceparent;       ///< of the event that started it (W3C Trace Context)
   std::string correlation;       ///< its `correlationid`; empty: it had none
 

@@ -13,6 +13,15 @@
 namespace millrace {
 namespace {
 
+/// A scenario's namespace has no webhooks.
+class NoReceivers final : public EventSender {
+ public:
+  void deliver(const Event&, const std::string&, const std::string&,
+               std::function<void(std::optional<DeliveryFailure>)> done) override {
+    done(std::nullopt);
+  }
+};
+
 /// Ids in the order of their making, the same in every run.
 class CountedIds {
  public:
@@ -154,6 +163,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   VirtualClock clock;
   MemoryBroker broker(clock);
   ActedFunctions functions(clock);
+  NoReceivers receivers;
   for (const auto& [function, parts] : scenario.functions) functions.act(function, parts);
   const auto stage = TRY(Stage::open({.folder = folder.path(),
                                       .clock = clock,
@@ -161,6 +171,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
                                       .brokers_clock = clock,
                                       .publisher = broker,
                                       .functions = functions,
+                                      .webhooks = receivers,
                                       .evaluate = evaluate,
                                       .make_id = CountedIds(),
                                       .give_up = [&] {

@@ -29,6 +29,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                  .clock = given.clock,
                                                  .publisher = given.publisher,
                                                  .functions = given.functions,
+                                                 .webhooks = given.webhooks,
                                                  .evaluate = given.evaluate,
                                                  .loader = load_stored,
                                                  .make_id = given.make_id,

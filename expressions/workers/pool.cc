@@ -29,6 +29,9 @@ constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
+/// Of an evaluation that says nothing else.
+constexpr Duration kTaskTime{10'000};
+
 /// A reply of a worker is checked like any other JSON from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
@@ -98,11 +101,11 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   Job job;
   job.request = wire::encode(evaluation);
   job.lane = evaluation.lane;
-  job.timeout = evaluation.timeout;
+  job.timeout = evaluation.timeout.value_or(kTaskTime);
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);
-  job.done = [ticket, modes = std::move(modes), timeout = evaluation.timeout,
+  job.done = [ticket, modes = std::move(modes), timeout = job.timeout,
               done = std::move(done)](Job::End end, const std::vector<wire::Reply>& replies,
                                       const std::string& problem) {
     done(ticket, to_results(end, replies, modes, timeout, problem));

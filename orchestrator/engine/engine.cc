@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "model/hops.h"
+#include "model/own_policy.h"
 #include "states/retrying.h"
 #include "states/state.h"
 #include "states/visit.h"
@@ -36,7 +37,13 @@ class Stepper {
   static void arm_run(Instance& instance, const Workflow& workflow, TimePoint now) {
     arm(instance, TimerKind::kInterrupt, workflow.timeouts.interrupt, now);
     arm(instance, TimerKind::kKill, workflow.timeouts.kill, now);
-    arm(instance, TimerKind::kRun, workflow.timeouts.run, now);
+    const OwnPolicy own = read_own_policy(instance.own_policy);
+    arm(instance, TimerKind::kRun, own.run ? own.run : workflow.timeouts.run, now);
+  }
+
+  static void arm_execution(Instance& instance, const Workflow& workflow) {
+    const auto deadline = execution_deadline(workflow, instance);
+    if (deadline) instance.timers.push_back({TimerKind::kExecution, *deadline});
   }
 
   static void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span,
@@ -309,7 +316,7 @@ class Stepper {
     instance_.attempt = 1;
     ++instance_.step;
     arm_run(instance_, workflow_, now_);
-    arm(instance_, TimerKind::kExecution, workflow_.timeouts.execution, instance_.execution_from);
+    arm_execution(instance_, workflow_);
     begin_state(instance_, state().common(), now_);
     proceed({});
   }
@@ -414,6 +421,9 @@ class Stepper {
   void settle_notes(Visit& visit) {
     for (Effect& effect : visit.take_effects()) {
       if (auto* const task = std::get_if<StartTask>(&effect)) task->state = state().common().id;
+      if (auto* const asked = std::get_if<Evaluate>(&effect)) {
+        asked->evaluation.timeout = task_timeout();
+      }
       const auto* const set = std::get_if<SetVariable>(&effect);
       if (set != nullptr && set->value) variable_bytes_ += set->value->bytes.size();
       result_.effects.push_back(std::move(effect));
@@ -422,6 +432,14 @@ class Stepper {
       record.state = state().common().id;
       result_.history.push_back(std::move(record));
     }
+  }
+
+  /// Of evaluating one state, where it is not that of all workflows.
+  std::optional<Duration> task_timeout() const {
+    const OwnPolicy own = read_own_policy(instance_.own_policy);
+    const auto& span = own.task ? own.task : workflow_.timeouts.task;
+    if (!span) return std::nullopt;
+    return span->after(now_) - now_;
   }
 
   /// Whether the state's `retries` are asked.
@@ -527,13 +545,16 @@ class Stepper {
   /// Document 001: a run that has failed may be followed by another one of the same execution.
   /// Whether it is.
   bool awaits_next_run() {
-    if (!workflow_.retries || instance_.failing) return false;
-    AfterFailure next = after_failure(*workflow_.retries, {.instance = instance_.id,
-                                                           .state = instance_.failed_state,
-                                                           .attempt = instance_.run,
-                                                           .first_at = instance_.started_at,
-                                                           .now = now_,
-                                                           .error = *instance_.error});
+    if (instance_.failing) return false;
+    const OwnPolicy own = read_own_policy(instance_.own_policy);
+    const auto& policy = own.retries ? own.retries : workflow_.retries;
+    if (!policy) return false;
+    AfterFailure next = after_failure(*policy, {.instance = instance_.id,
+                                                .state = instance_.failed_state,
+                                                .attempt = instance_.run,
+                                                .first_at = instance_.started_at,
+                                                .now = now_,
+                                                .error = *instance_.error});
     if (auto* const error = std::get_if<WorkflowError>(&next)) {
       if (*error != *instance_.error) tell_error(HistoryKind::kRaised, *error);
       instance_.error = std::move(*error);
@@ -625,24 +646,28 @@ class Stepper {
 }  // namespace
 
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now, uint64_t position) {
+                       const Workflow& workflow, Json input, TimePoint now, uint64_t position,
+                       const Origin& origin) {
   Instance instance{.id = id, .space = space, .revision = revision};
   instance.state = workflow.start.state;
   instance.started_at = now;
-  instance.execution_from = now;
+  instance.execution_from = origin.execution_from.value_or(now);
+  instance.own_policy = origin.own_policy;
   instance.listen_from = position;
   instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
   instance.input.text();  // made once, for both
   instance.data = instance.input;
   Stepper::arm_run(instance, workflow, now);
-  Stepper::arm(instance, TimerKind::kExecution, workflow.timeouts.execution, now);
+  Stepper::arm_execution(instance, workflow);
   Stepper::begin_state(instance, workflow.states[instance.state]->common(), now);
   return instance;
 }
 
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance) {
-  if (!workflow.timeouts.execution) return std::nullopt;
-  return workflow.timeouts.execution->after(instance.execution_from);
+  const OwnPolicy own = read_own_policy(instance.own_policy);
+  const auto& span = own.execution ? own.execution : workflow.timeouts.execution;
+  if (!span) return std::nullopt;
+  return span->after(instance.execution_from);
 }
 
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/effect.h"
@@ -109,11 +111,18 @@ struct StepResult {
   bool unfinished = false;  ///< the bound on one step was reached: give it Proceed again
 };
 
+/// What an instance may bring beside its input.
+struct Origin {
+  std::string own_policy = {};                             ///< own_policy.h
+  std::optional<TimePoint> execution_from = std::nullopt;  ///< none: from now
+};
+
 /// An instance that has not yet entered its first state. `input` is an object (the data) or, for
 /// other JSON, becomes {"input": …} (SEMANTICS "States", any JSON as input).
 /// `position` is where in the stream it begins to listen.
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now, uint64_t position);
+                       const Workflow& workflow, Json input, TimePoint now, uint64_t position,
+                       const Origin& origin = {});
 
 /// Until when the execution of an instance may go on if it does not count anew.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);

@@ -65,6 +65,17 @@ Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const Instan
   return true;
 }
 
+Status Batch::set_aside(const HookRecord& hook, const Error& reason) {
+  const std::string& space = draft_.catalog.name_of(hook.space);
+  const Event event = TRY(decode_json_event(hook.event));
+  return draft_.dead_letter(
+      {.space = space,
+       .reason = {reason.code, fmt::format("{} did not take it in {} attempts: {}", hook.url,
+                                           hook.attempt, reason.message)},
+       .message = event_message(space, event)},
+      hook.sealed);
+}
+
 void Batch::stream_opened(const Cursor& position) {
   if (draft_.cursor == position) return;
   draft_.cursor = position;

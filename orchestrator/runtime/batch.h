@@ -55,6 +55,9 @@ class Batch {
   /// Fails an instance that the process has died of; false: it does not live.
   Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
+  /// Sets aside a CloudEvent that a URL has not taken.
+  Status set_aside(const HookRecord& hook, const Error& reason);
+
   /// What follows in the event stream comes behind this position, which may be an earlier one.
   void stream_opened(const Cursor& position);
 

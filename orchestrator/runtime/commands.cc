@@ -118,7 +118,8 @@ Result<Json> Commands::run(TimePoint now, const StartInstance& command) {
       TRY(instances_.start(now, *entry, *workflow,
                            {.data = command.input,
                             .how = Json{{"by", "call"}, {"revision", entry->latest}},
-                            .idempotency_key = key}));
+                            .idempotency_key = key,
+                            .origin = {.own_policy = command.own_policy}}));
   if (!key.empty()) {
     write_idempotency(draft_.tx, entry->number, key, {.instance = id, .input = input});
   }

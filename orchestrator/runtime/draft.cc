@@ -1,6 +1,11 @@
 #include "orchestrator/runtime/draft.h"
 
+#include <algorithm>
+
+#include "cloudevents/json_format.h"
+#include "orchestrator/runtime/lifecycle.h"
 #include "orchestrator/runtime/messages.h"
+#include "policies/glob.h"
 
 namespace millrace {
 
@@ -21,6 +26,32 @@ Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const E
 Status Draft::dead_letter(const DeadLetter& letter, bool sealed) {
   ++outcome.counts.dead_letters;
   return send({std::nullopt, dead_letter_message(letter, cursor.stream_created), sealed});
+}
+
+Status Draft::tell(const Instance& instance, std::span<const HistoryRecord> records,
+                   uint64_t first) {
+  const NamespaceSettings& settings = catalog.settings(instance.space);
+  if (!settings.tells()) return {};
+  const WorkflowEntry* const workflow = catalog.find_workflow(instance.revision.workflow);
+  const LifecycleOf of{.space = catalog.name_of(instance.space),
+                       .workflow = workflow == nullptr ? std::string_view() : workflow->id,
+                       .instance = instance};
+  for (const Event& event : lifecycle_events(of, records, first)) {
+    if (settings.lifecycle) TRY(send({instance.id, lifecycle_message(of, event), instance.sealed}));
+    for (const WebhookSetting& hook : settings.webhooks) {
+      const auto wants = [&](const std::string& glob) { return glob_matches(glob, event.type); };
+      if (!hook.types.empty() && std::none_of(hook.types.begin(), hook.types.end(), wants)) {
+        continue;
+      }
+      hooks.add(tx, TRY(next(Counter::kHook)),
+                {.space = instance.space,
+                 .url = hook.url,
+                 .at = records.back().time,
+                 .event = encode_json_event(event),
+                 .sealed = instance.sealed});
+    }
+  }
+  return {};
 }
 
 Status Draft::send(OutboxRecord record) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/runtime/hooks.h"
 #include "orchestrator/runtime/living.h"
 #include "orchestrator/runtime/outbox.h"
 #include "orchestrator/runtime/recent.h"
@@ -70,6 +72,7 @@ struct BatchParts {
   Dedupe& dedupe;
   Recent& recent;
   Tasks& tasks;
+  Hooks& hooks;
   InHand& in_hand;
   IdMaker make_id;
   EngineLimits limits;
@@ -98,6 +101,9 @@ struct Draft : BatchParts {
                  bool sealed);
   Status dead_letter(const DeadLetter& letter, bool sealed = false);
   Status send(OutboxRecord record);
+  /// Tells what happened to an instance, as its namespace wants it told. `first` is the number of
+  /// the first record in its history.
+  Status tell(const Instance& instance, std::span<const HistoryRecord> records, uint64_t first);
 };
 
 }  // namespace millrace

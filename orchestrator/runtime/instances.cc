@@ -75,9 +75,9 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   draft_.living.began(entry.number);
   Touched& touched = touched_[id];
   touched.is_new = true;
-  touched.instance = make_instance(id, entry.space, {entry.number, entry.latest}, workflow,
-                                   std::move(beginning.data), now,
-                                   beginning.listen_from.value_or(draft_.recent.last()));
+  touched.instance = make_instance(
+      id, entry.space, {entry.number, entry.latest}, workflow, std::move(beginning.data), now,
+      beginning.listen_from.value_or(draft_.recent.last()), beginning.origin);
   touched.instance.idempotency_key = std::move(beginning.idempotency_key);
   touched.instance.hops = beginning.hops;
   touched.instance.caller = beginning.caller;
@@ -149,6 +149,7 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   if (!result.changed) return false;
 
   touched.changed = true;
+  TRY(tell(touched, result.history));
   if (touched.history.empty()) {
     touched.history = std::move(result.history);
   } else {
@@ -179,6 +180,20 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   }
   TRY(note(instance));
   return true;
+}
+
+/// The step's records, and the one with which a new instance came.
+Status Instances::tell(const Touched& touched, const std::vector<HistoryRecord>& records) {
+  const uint64_t known = touched.instance.history_count;
+  const bool is_first = touched.is_new && known == 0 && touched.history.size() == 1 &&
+                        touched.history.front().kind == HistoryKind::kStarted;
+  if (!is_first) {
+    return draft_.tell(touched.instance, records, known + touched.history.size() + 1);
+  }
+  if (!draft_.catalog.settings(touched.instance.space).tells()) return {};
+  std::vector<HistoryRecord> all = touched.history;
+  all.insert(all.end(), records.begin(), records.end());
+  return draft_.tell(touched.instance, all, 1);
 }
 
 /// Brings the caches in step with it.

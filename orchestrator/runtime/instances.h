@@ -38,6 +38,7 @@ struct Beginning {
   bool sealed = false;
   std::string traceparent;
   std::string correlation;
+  Origin origin;
 };
 
 class Instances {
@@ -88,6 +89,7 @@ class Instances {
  private:
   Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                  Beginning beginning);
+  Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<std::vector<InstanceId>> living_that(
       NamespaceNumber space, const std::function<bool(const Instance& head)>& is_one,

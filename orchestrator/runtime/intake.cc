@@ -18,7 +18,8 @@ Error stopping() { return {"stopping", "millrace is stopping; ask again"}; }
 }  // namespace
 
 bool Work::empty() const {
-  return size() == 0 && settlements.empty() && links.empty() && waiters.empty();
+  return size() == 0 && settlements.empty() && deliveries_made.empty() && links.empty() &&
+         waiters.empty();
 }
 
 size_t Work::size() const {
@@ -115,6 +116,12 @@ void Intake::told(TaskNews news) {
   work_came_.notify_one();
 }
 
+void Intake::delivered(DeliveryOutcome outcome) {
+  const std::lock_guard guard(lock_);
+  deliveries_made_.push_back(std::move(outcome));
+  work_came_.notify_one();
+}
+
 void Intake::settled(Settlement settlement) {
   const std::lock_guard guard(lock_);
   settlements_.push_back(std::move(settlement));
@@ -174,6 +181,7 @@ void Intake::gather(Work& work) {
   move_all(commands_, work.commands);
   move_all(results_, work.results);
   move_all(tasks_, work.tasks);
+  move_all(deliveries_made_, work.deliveries_made);
   move_all(settlements_, work.settlements);
   move_all(links_, work.links);
   move_all(waiters_, work.waiters);
@@ -186,7 +194,7 @@ bool Intake::has_deliveries() const {
 
 bool Intake::has_work() const {
   return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
-         !tasks_.empty() || !waiters_.empty() || !links_.empty() ||
+         !tasks_.empty() || !deliveries_made_.empty() || !waiters_.empty() || !links_.empty() ||
          settlements_.size() >= kManySettlements;
 }
 

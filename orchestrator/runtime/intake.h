@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "model/input.h"
+#include "orchestrator/runtime/hooks.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
@@ -59,6 +60,7 @@ struct Work {
   std::vector<EvaluatedInput> results;
   std::vector<TaskNews> tasks;
   std::vector<Settlement> settlements;
+  std::vector<DeliveryOutcome> deliveries_made;
   std::vector<Link> links;
   std::vector<ContinueInput> continues;  ///< the processor's own
   std::vector<EndWaiter> waiters;
@@ -90,6 +92,7 @@ class Intake {
   void wait_for_end(EndWaiter waiter);
   void evaluated(EvaluatedInput input);
   void told(TaskNews news);
+  void delivered(DeliveryOutcome outcome);
   void settled(Settlement settlement);
 
   /// Why new work has to wait, if it has.
@@ -137,6 +140,7 @@ class Intake {
   std::vector<EvaluatedInput> results_;
   std::vector<TaskNews> tasks_;
   std::vector<Settlement> settlements_;
+  std::vector<DeliveryOutcome> deliveries_made_;
   std::vector<Link> links_;
   std::vector<EndWaiter> waiters_;
   std::map<uint64_t, Done> asked_;

@@ -53,6 +53,8 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
       tasks_(parts_.functions, catalog_, parts_.clock),
+      hooks_(parts_.webhooks, catalog_,
+             [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
                 intake_.settled({number, std::move(ack)});
@@ -65,6 +67,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .dedupe = dedupe_,
               .recent = recent_,
               .tasks = tasks_,
+              .hooks = hooks_,
               .in_hand = in_hand_,
               .make_id = parts_.make_id,
               .limits = options.engine},
@@ -120,6 +123,7 @@ Status Processor::load_caches() {
   TRY(dedupe_.load(tx_));
   TRY(recent_.load(tx_));
   TRY(tasks_.load(tx_));
+  TRY(hooks_.load(tx_));
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
@@ -221,6 +225,7 @@ std::optional<Duration> Processor::next_wake() const {
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
+  if (const auto due = hooks_.next_due()) sooner(*due - std::max(time_, parts_.clock.now()));
   if (const auto silence = tasks_.next_silence()) sooner(*silence - elapsed);
   if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
@@ -313,6 +318,7 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
 Status Processor::apply(Work& work, TimePoint now) {
   using Then = Outbox::Then;
   TRY(hear(work, now, pressure_.store_is_full() ? Then::kErase : Then::kKeep));
+  TRY(hear_of_webhooks(work, now));
   if (!pressure_.is_on()) TRY(batch_.go_on(now));
   for (const ContinueInput& one : work.continues) {
     in_hand_.take_instance({one.space, one.instance});
@@ -363,6 +369,16 @@ Status Processor::hear(const Work& work, TimePoint now, Outbox::Then then) {
   for (const Link& opened : work.links) {
     if (!opened) continue;
     outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to);
+  }
+  return {};
+}
+
+/// What is given up becomes a dead letter.
+Status Processor::hear_of_webhooks(const Work& work, TimePoint now) {
+  for (const DeliveryOutcome& outcome : work.deliveries_made) {
+    const auto given_up = TRY(hooks_.settle(tx_, outcome, now));
+    if (!given_up) continue;
+    TRY(batch_.set_aside(*given_up, outcome.failure->error));
   }
   return {};
 }
@@ -461,6 +477,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.results, work.results);
   move_all(left_.tasks, work.tasks);
+  move_all(left_.deliveries_made, work.deliveries_made);
   left_ = std::move(work);
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }
@@ -549,6 +566,8 @@ void Processor::hand_out(const BatchOutcome& outcome) {
   for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
   const Status handed_out = tasks_.hand_out_due(tx_);
   if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
+  const Status sent = hooks_.pump(tx_, time_);
+  if (!sent) spdlog::error("reading the webhooks' events: {}", sent.error().message);
 }
 
 }  // namespace millrace

@@ -48,6 +48,7 @@ struct ProcessorParts {
   const Clock& clock;
   Publisher& publisher;
   TaskRunner& functions;
+  EventSender& webhooks;
   Evaluator evaluate;
   Catalog::Loader loader;
   IdMaker make_id;
@@ -113,6 +114,7 @@ class Processor final : public DeliverySink, public TaskSink {
   Status apply(const Delivery& delivery, TimePoint now);
   Status apply(const std::vector<CommandInput>& commands, TimePoint now);
   Status hear(const Work& work, TimePoint now, Outbox::Then then);
+  Status hear_of_webhooks(const Work& work, TimePoint now);
   Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
   Status set_aside(const EventInput& poison, TimePoint now);
   bool is_behind() const;
@@ -134,6 +136,7 @@ class Processor final : public DeliverySink, public TaskSink {
   Dedupe dedupe_;
   Recent recent_;
   Tasks tasks_;
+  Hooks hooks_;
   InHand in_hand_;
   Outbox outbox_;
   Pressure pressure_;

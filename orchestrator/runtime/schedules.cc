@@ -23,14 +23,19 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const Cron& cron = *workflow->start.cron;
   if (cron.next(row->from) != tick) return {};  // or there is another schedule now
   const TimePoint from = cron.caught_up(tick, now);
-  write_schedule(draft_.tx, number, {.from = from, .last = tick});
+  const TimePoint first = row->first.value_or(tick);
+  write_schedule(draft_.tx, number, {.from = from, .last = tick, .first = first});
   draft_.waiting.arm_schedule(number, cron.next(from));
+  // Document 001: the execution of a schedule is that of all its ticks.
+  const auto& execution = workflow->timeouts.execution;
+  const bool is_one = execution && !workflow->timeouts.fails;
+  if (is_one && now >= execution->after(first)) return {};
   if (instances_.skips(entry, *workflow)) return {};
   TRY(instances_.start_later(
       now, entry, *workflow,
       {.data = Json::object(),
-       .how =
-           Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}}}));
+       .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
+       .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}}));
   return {};
 }
 

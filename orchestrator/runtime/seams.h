@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -107,6 +109,22 @@ class Publisher {
 /// Runs expressions outside the process (expressions/workers). Any thread; never blocks.
 using Evaluator =
     std::function<void(Evaluation evaluation, std::function<void(EvaluationResult)> done)>;
+
+/// Why a CloudEvent was not taken by the URL that it was sent to.
+struct DeliveryFailure {
+  Error error;
+  std::optional<Duration> retry_after;  ///< the receiver says: not before that
+  bool is_final = false;                ///< it is of no use to try again
+};
+
+/// Sends CloudEvents to URLs. Any thread; never blocks.
+class EventSender {
+ public:
+  virtual ~EventSender() = default;
+  /// `done` is called just once, on any thread, this call's included; nullopt: it was taken.
+  virtual void deliver(const Event& event, const std::string& url, const std::string& token,
+                       std::function<void(std::optional<DeliveryFailure>)> done) = 0;
+};
 
 /// Hears of tasks.
 class TaskSink {

@@ -28,6 +28,9 @@ Reader open(std::string_view bytes) {
 /// since version 4.
 constexpr uint8_t kHeadVersion = 4;
 
+/// Schedules know their first tick since version 2.
+constexpr uint8_t kScheduleVersion = 2;
+
 /// Workflows may be paused since version 2.
 constexpr uint8_t kWorkflowVersion = 2;
 
@@ -243,15 +246,15 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.depth);
   writer.varint(instance.calls.size());
   writer.varint(instance.run);
-  writer.u8(static_cast<uint8_t>((instance.awaits_run ? kAwaitsRun : 0) |
-                                 (instance.failing ? kFailing : 0) |
-                                 (instance.paused ? kPausedNow : 0) |
-                                 (instance.cancelling ? kCancelling : 0) |
-                                 (instance.retried ? kRetried : 0)));
+  writer.u8(static_cast<uint8_t>(
+      (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
+      (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
+      (instance.retried ? kRetried : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
   writer.bytes(instance.traceparent);
   writer.bytes(instance.correlation);
+  writer.bytes(instance.own_policy);
   return writer.take();
 }
 
@@ -306,6 +309,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
+    instance.own_policy = get_string(reader);
   } else {
     instance.execution_from = instance.started_at;
   }
@@ -346,6 +350,27 @@ Result<Call> decode_call(std::string_view bytes) {
     for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
   }
   return close(reader, std::move(call), "call");
+}
+
+std::string encode(const HookRecord& record) {
+  Writer writer = begin();
+  writer.varint(static_cast<uint32_t>(record.space));
+  writer.bytes(record.url);
+  put_time(writer, record.at);
+  writer.varint(record.attempt);
+  writer.bytes(record.event);
+  return writer.take();
+}
+
+Result<HookRecord> decode_hook(std::string_view bytes) {
+  Reader reader = open(bytes);
+  HookRecord record;
+  record.space = NamespaceNumber(get_u32(reader));
+  record.url = get_string(reader);
+  record.at = get_time(reader);
+  record.attempt = get_u32(reader);
+  record.event = get_string(reader);
+  return close(reader, std::move(record), "hook");
 }
 
 std::string encode(const StartTask& task) {
@@ -648,17 +673,22 @@ Result<DelayedRecord> decode_delayed(std::string_view bytes) {
 }
 
 std::string encode(const ScheduleRecord& record) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kScheduleVersion);
   put_time(writer, record.from);
   put_optional(writer, record.last, put_time);
+  put_optional(writer, record.first, put_time);
   return writer.take();
 }
 
 Result<ScheduleRecord> decode_schedule(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kScheduleVersion) reader.fail();
   ScheduleRecord record;
   record.from = get_time(reader);
   record.last = get_optional(reader, get_time);
+  if (version >= 2) record.first = get_optional(reader, get_time);
   return close(reader, record, "schedule");
 }
 

@@ -61,6 +61,18 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
 std::string encode_call(const Call& call);
 Result<Call> decode_call(std::string_view bytes);
 
+/// A CloudEvent that is yet to be taken by a URL.
+struct HookRecord {
+  NamespaceNumber space{};
+  std::string url;
+  TimePoint at;          ///< when its next attempt is due
+  uint32_t attempt = 1;  ///< which one that is
+  std::string event;     ///< JSON format
+  bool sealed = false;
+};
+std::string encode(const HookRecord& record);
+Result<HookRecord> decode_hook(std::string_view bytes);
+
 /// A task that has not ended.
 std::string encode(const StartTask& task);
 Result<StartTask> decode_task(std::string_view bytes);
@@ -125,8 +137,9 @@ Result<DelayedRecord> decode_delayed(std::string_view bytes);
 
 /// Where the schedule of a workflow stands.
 struct ScheduleRecord {
-  TimePoint from;                 ///< its next tick is the first behind this moment
-  std::optional<TimePoint> last;  ///< the last tick that came
+  TimePoint from;                                 ///< its next tick is the first behind this moment
+  std::optional<TimePoint> last;                  ///< the last tick that came,
+  std::optional<TimePoint> first = std::nullopt;  ///< and the first
 };
 std::string encode(const ScheduleRecord& record);
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);

@@ -34,6 +34,7 @@ enum class Table : uint8_t {
   kSchedules = 'c',
   kDeadLetters = 'x',
   kTasks = 'p',
+  kHooks = 'u',
 };
 
 struct TableName {
@@ -42,7 +43,7 @@ struct TableName {
 };
 
 /// Every table, once. A new one is added here and above, nowhere else.
-inline constexpr std::array<TableName, 21> kTables{{
+inline constexpr std::array<TableName, 22> kTables{{
     {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
     {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
     {Table::kLive, "live"},           {Table::kEnded, "ended"},
@@ -53,7 +54,7 @@ inline constexpr std::array<TableName, 21> kTables{{
     {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
     {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
     {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
-    {Table::kTasks, "tasks"},
+    {Table::kTasks, "tasks"},         {Table::kHooks, "hooks"},
 }};
 
 /// The table's name on disk and in messages.

@@ -752,6 +752,26 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
               });
 }
 
+void write_hook(Transaction& tx, uint64_t number, const HookRecord& record) {
+  rows::put(tx, Table::kHooks, key_of(number), encode(record), record.sealed);
+}
+
+void erase_hook(Transaction& tx, uint64_t number) { tx.erase(Table::kHooks, key_of(number)); }
+
+Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number) {
+  return read(view, Table::kHooks, key_of(number), decode_hook);
+}
+
+Status each_hook(const View& view,
+                 const std::function<void(uint64_t number, const HookRecord& record)>& see) {
+  return walk(view, Table::kHooks, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(number_of(key),
+                    TRY(rows::decode(view, Table::kHooks, key, value, decode_hook)));
+                return true;
+              });
+}
+
 Result<LazyJson> read_input(const View& view, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.space, instance.id);
   auto text = TRY(read_text(view, Table::kLive, part_key(prefix, Part::kInput)));

@@ -37,6 +37,7 @@ enum class Counter : uint8_t {
   kGrouped,
   kRecent,
   kInbox,
+  kHook,
 };
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
@@ -234,6 +235,14 @@ void write_task(Transaction& tx, const StartTask& task);
 Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task);
 void erase_task(Transaction& tx, const InstanceId& task);
 Status each_task(const View& view, const std::function<void(StartTask task)>& see);
+
+// Hooks: CloudEvents that are yet to be taken by URLs.
+
+void write_hook(Transaction& tx, uint64_t number, const HookRecord& record);
+void erase_hook(Transaction& tx, uint64_t number);
+Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number);
+Status each_hook(const View& view,
+                 const std::function<void(uint64_t number, const HookRecord& record)>& see);
 
 // The input of a living instance, which read_living leaves out.
 

@@ -48,6 +48,16 @@ class Scenarios : public testing::Test {
   fs::path temporary_ = folder_.path() / "tmp";
 };
 
+TEST_F(Scenarios, OfTheFiveDocumentsComeTrue) {
+  const ProcessEnd end = test({"tests/documents"});
+  EXPECT_EQ(end.code, 0) << end.output << end.errors;
+  for (const char* name :
+       {"000_steep", "001_temporal", "002_stevora", "003_direktiv", "004_zart"}) {
+    EXPECT_THAT(end.output, HasSubstr(fmt::format("ok     tests/documents/{}.test.yaml: ", name)));
+  }
+  EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
+}
+
 TEST_F(Scenarios, OfTheExamplesComeTrue) {
   const ProcessEnd end = test({"examples"});
   EXPECT_EQ(end.code, 0) << end.output << end.errors;
@@ -55,7 +65,7 @@ TEST_F(Scenarios, OfTheExamplesComeTrue) {
   for (const char* name : {"guest-booking", "order-fan-in", "purchase", "reservation"}) {
     EXPECT_THAT(end.output, HasSubstr(fmt::format("ok     examples/{0}/{0}.test.yaml: ", name)));
   }
-  EXPECT_THAT(end.output, HasSubstr(" in 9 files: "));
+  EXPECT_THAT(end.output, HasSubstr(" in 10 files: "));
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 

@@ -65,7 +65,7 @@ TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
   EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
   EXPECT_FALSE(world.instance(id)["output"].contains("return"));
   EXPECT_THAT(world.history(id),
-              ElementsAre("started", "entered wait", "woken wait", "called pay", "entered pay",
+              ElementsAre("started", "entered wait", "woken wait", "entered pay", "called pay",
                           "cancelled pay", "returned pay", "ended pay"));
 }
 

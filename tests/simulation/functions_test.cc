@@ -75,7 +75,7 @@ TEST(Functions, ItsAnswerIsReturned) {
   world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
   world.settle();
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"return": {"paid": true}})"));
-  EXPECT_THAT(world.history(id), ElementsAre("started", "called pay", "entered pay", "returned pay",
+  EXPECT_THAT(world.history(id), ElementsAre("started", "entered pay", "called pay", "returned pay",
                                              "entered ship", "ended ship"));
   EXPECT_EQ(rows_of(world, "tasks"), 0u);
 }

@@ -126,6 +126,7 @@ void World::recover() {
                                   .brokers_clock = brokers_clock,
                                   .publisher = *outlet_,
                                   .functions = functions,
+                                  .webhooks = receivers,
                                   .evaluate = evaluate,
                                   .make_id = make_id,
                                   .store = options_.store,
@@ -246,6 +247,7 @@ std::vector<std::string> World::history(const std::string& id) {
 std::vector<std::string> World::dead_letters() const {
   std::vector<std::string> reasons;
   for (const auto& stored : broker.others()) {
+    if (!stored.message.subject.starts_with("millrace.dlq.")) continue;
     const std::string* const reason = find_header(stored.message.headers, "Millrace-Reason");
     reasons.push_back(reason == nullptr ? "" : *reason);
   }

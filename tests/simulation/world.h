@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "scenarios/stage.h"
 #include "tests/unit/store/folder.h"
 
@@ -68,6 +70,23 @@ class TestEvaluator {
   size_t asked_ = 0;
 };
 
+/// Stands for the receivers of webhooks: what a URL says to an event is a function of the test's.
+class TestReceivers final : public EventSender {
+ public:
+  using Answer = std::function<std::optional<DeliveryFailure>(const Event& event)>;
+
+  void deliver(const Event& event, const std::string& url, const std::string& token,
+               std::function<void(std::optional<DeliveryFailure>)> done) override {
+    seen.push_back(fmt::format("{} {} {}", url, event.type, token));
+    events.push_back(event);
+    done(answer ? answer(event) : std::nullopt);
+  }
+
+  Answer answer;                  ///< none: all is taken
+  std::vector<std::string> seen;  ///< `url type token` of each attempt
+  std::vector<Event> events;
+};
+
 struct WorldOptions {
   EnvironmentOptions store;  ///< but that nothing is checkpointed at a close
   ProcessorOptions processor;
@@ -89,6 +108,7 @@ class World {
   MemoryBroker broker{brokers_clock};
   TestEvaluator evaluator;
   ActedFunctions functions{clock};
+  TestReceivers receivers;
 
   Processor& processor() { return stage_->processor(); }
 

@@ -40,7 +40,7 @@ size_t samples_in(const fs::path& document) {
 }
 
 TEST(TestingWorkflows, ShowsPiecesOfTheExamples) {
-  EXPECT_EQ(samples_in("docs/testing-workflows.md"), 3U);
+  EXPECT_EQ(samples_in("docs/testing-workflows.md"), 4U);
   EXPECT_EQ(samples_in("README.md"), 1U);
 }
 

@@ -1,0 +1,186 @@
+// What is told of instances to those who ask: lifecycle events and webhooks.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/nats_binding.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kOrder = R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+start: {type: event, event: {type: ordered}}
+states:
+- id: pay
+  type: action
+  action: {function: charge, startToCloseTimeout: 1m, retries: {maximumAttempts: 2, initialInterval: 1s}}
+)";
+
+void set(World& world, const char* settings) {
+  world.must(CreateNamespace{.name = "default", .settings = Json::parse(settings)});
+}
+
+/// The messages of the lifecycle stream, as `subject: type of event`.
+std::vector<std::pair<std::string, Event>> told(World& world) {
+  std::vector<std::pair<std::string, Event>> found;
+  for (const MemoryBroker::Stored& stored : world.broker.others()) {
+    if (!stored.message.subject.starts_with("millrace.lifecycle.")) continue;
+    found.emplace_back(stored.message.subject, *decode_nats(stored.message));
+  }
+  return found;
+}
+
+std::vector<std::string> subjects(World& world) {
+  std::vector<std::string> found;
+  for (const auto& [subject, event] : told(world)) {
+    found.push_back(subject.substr(std::string("millrace.lifecycle.default.order.").size()));
+  }
+  return found;
+}
+
+void fail_once_and_succeed(World& world) {
+  world.publish(
+      "ordered", "1", nullptr,
+      {{"traceparent", std::string("00-abc-def-01")}, {"correlationid", std::string("c7")}});
+  world.settle();
+  world.functions.tell({world.functions.tasks()[0].id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", "gone"})}});
+  world.run_for(seconds(1));
+  world.functions.answer(world.functions.tasks()[1].id, 1);
+  world.settle();
+}
+
+TEST(Lifecycle, NothingIsToldUnlessTheNamespaceAsks) {
+  World world;
+  world.apply(kOrder);
+  fail_once_and_succeed(world);
+  EXPECT_THAT(told(world), IsEmpty());
+  EXPECT_THAT(world.receivers.seen, IsEmpty());
+}
+
+TEST(Lifecycle, EachTransitionThatMattersIsACloudEventOfItsSubject) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(kOrder);
+  fail_once_and_succeed(world);
+  EXPECT_THAT(subjects(world),
+              ElementsAre("started", "step-failed", "retry-scheduled", "completed"));
+  const std::string id = world.instances()[0]["id"];
+  for (const auto& [subject, event] : told(world)) {
+    EXPECT_EQ(event.source, "/millrace/default/order");
+    EXPECT_EQ(event.subject, id);
+    EXPECT_EQ(std::get<std::string>(event.extensions.at("traceparent")), "00-abc-def-01");
+    EXPECT_EQ(std::get<std::string>(event.extensions.at("correlationid")), "c7");
+  }
+  const Event first = told(world)[0].second;
+  EXPECT_EQ(std::get<std::string>(first.extensions.at("causationid")), "1");
+  EXPECT_FALSE(told(world)[3].second.extensions.contains("causationid"));
+  const Json failed = Json::parse(*told(world)[1].second.data);
+  EXPECT_EQ(failed["state"], "pay");
+  EXPECT_EQ(failed["detail"]["code"], "down");
+}
+
+TEST(Lifecycle, WhatWasToldIsToldUnderTheSameIdAfterADeath) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.settle();
+  world.restart();
+  world.settle();
+  EXPECT_THAT(subjects(world), ElementsAre("started"));
+}
+
+TEST(Lifecycle, AnOperatorsActsAreTold) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.settle();
+  const InstanceId id = *parse_instance_id(world.instances()[0]["id"].get<std::string>());
+  world.must(PauseInstance{"default", id});
+  world.must(ResumeInstance{"default", id});
+  world.must(CancelInstance{"default", id, true});
+  world.must(RestartInstance{"default", id});
+  EXPECT_THAT(subjects(world), ElementsAre("started", "paused", "resumed", "cancelled", "revived"));
+}
+
+TEST(Webhooks, GetTheTypesThatTheyAskForWithTheTokenOfTheSecret) {
+  World world;
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.*"],
+                               "secret": "hook"}, {"url": "http://b"}]})");
+  world.apply(kOrder);
+  fail_once_and_succeed(world);
+  EXPECT_THAT(
+      world.receivers.seen,
+      testing::UnorderedElementsAre(
+          "http://a millrace.instance.started t0ken", "http://b millrace.instance.started ",
+          "http://b millrace.step.failed ", "http://b millrace.retry.scheduled ",
+          "http://a millrace.instance.completed t0ken", "http://b millrace.instance.completed "));
+  EXPECT_THAT(told(world), IsEmpty());
+}
+
+TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],
+      "retries": {"vocabulary": "steep", "maxAttempts": 3, "delay": "10s"}}]})");
+  world.receivers.answer = [](const Event&) {
+    return DeliveryFailure{.error = {"webhook.status", "500"}};
+  };
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.settle();
+  EXPECT_THAT(world.receivers.seen, SizeIs(1));
+  world.restart();
+  world.run_for(seconds(9));
+  EXPECT_THAT(world.receivers.seen, SizeIs(1));
+  world.run_for(seconds(1));
+  EXPECT_THAT(world.receivers.seen, SizeIs(2));
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+  world.run_for(seconds(60));
+  EXPECT_THAT(world.receivers.seen, SizeIs(3));
+  EXPECT_THAT(world.dead_letters(), ElementsAre("webhook.status"));
+  EXPECT_EQ(world.receivers.events[0].id, world.receivers.events[2].id);
+}
+
+TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
+  world.receivers.answer = [](const Event&) {
+    return DeliveryFailure{.error = {"webhook.gone", "410"}, .is_final = true};
+  };
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.run_for(seconds(1000));
+  EXPECT_THAT(world.receivers.seen, SizeIs(1));
+  EXPECT_THAT(world.dead_letters(), ElementsAre("webhook.gone"));
+}
+
+TEST(Webhooks, AReceiverThatSaysWhenIsAskedNoSooner) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
+  int asked = 0;
+  world.receivers.answer = [&](const Event&) -> std::optional<DeliveryFailure> {
+    if (++asked > 1) return std::nullopt;
+    return DeliveryFailure{.error = {"webhook.busy", "429"}, .retry_after = seconds(100)};
+  };
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.run_for(seconds(99));
+  EXPECT_EQ(asked, 1);
+  world.run_for(seconds(2));
+  EXPECT_EQ(asked, 2);
+}
+
+}  // namespace
+}  // namespace millrace
