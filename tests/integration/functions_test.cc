@@ -131,6 +131,7 @@ TEST_F(Functions, AServiceOverNatsAnswersARequest) {
   ASSERT_TRUE(request);
   EXPECT_EQ(request->data, R"({"amount":7})");
   service.publish(request->reply, R"({"paid":true})");
+  service.flush();
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
 }
 

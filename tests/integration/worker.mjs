@@ -56,7 +56,7 @@ nats.on("data", data => {
     if (ping) { nats.write("PONG\r\n"); received = received.slice(ping[0].length); continue; }
     const line = /^[^\r]*\r\n/.exec(received)?.[0];
     if (!line) return;
-    const words = line.trim().split(" ");
+    const words = line.trim().split(/ +/);
     if (words[0] !== "HMSG") { received = received.slice(line.length); continue; }
     const size = Number(words.at(-1)), of = Number(words.at(-2));
     if (received.length < line.length + size + 2) return;

@@ -130,7 +130,8 @@ TEST_F(Api, KeepsNamespacesAndWorkflows) {
       {"PUT", "/v1/ns/shop", {}, "", 201, R"({"name":"shop","created":true})"},
       {"PUT", "/v1/ns/shop", {}, "", 200, R"({"name":"shop","created":false})"},
       {"PUT", "/v1/ns/a.b", {}, "", 400, "request.identifier"},
-      {"PUT", "/v1/ns/shop", {}, "{}", 413, "request.body_too_large"},
+      {"PUT", "/v1/ns/shop", {}, std::string(70'000, ' '), 413, "request.body_too_large"},
+      {"PUT", "/v1/ns/shop", {}, "{", 400, "json.malformed"},
       {"DELETE", "/v1/ns/shop", {}, "", 200, R"({"cancelled":0})"},
       {"DELETE", "/v1/ns/shop", {}, "", 404, "namespace.not_found"},
 

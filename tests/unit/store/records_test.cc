@@ -46,10 +46,71 @@ TEST(HeadRecord, KeepsWhatBelongsToCallsAndRetries) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRecord, TellsOfRunsPausesAndWhoStartedIt) {
+  Instance head{.id = id(1), .run = 3};
+  head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
+  head.started_at = kNow;
+  head.execution_from = kNow + std::chrono::hours(2);
+  head.held_timers = {{TimerKind::kCalls, kNow}};
+  head.own_policy = R"({"runTimeout":"1h"})";
+  head.traceparent = "00-a-b-01";
+  head.correlation = "c";
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.run, 3u);
+  EXPECT_TRUE(read.awaits_run && read.failing && read.paused && read.cancelling && read.retried);
+  EXPECT_EQ(read.execution_from, head.execution_from);
+  EXPECT_EQ(read.held_timers, head.held_timers);
+  EXPECT_EQ(read.own_policy, head.own_policy);
+  EXPECT_EQ(read.traceparent, head.traceparent);
+  EXPECT_EQ(read.correlation, head.correlation);
+  expect_whole(encode_head(head), decode_head);
+}
+
+TEST(TaskRecord, IsReadAsItWasWritten) {
+  StartTask task{.space = NamespaceNumber(2),
+                 .task = id(1),
+                 .caller = caller(),
+                 .by = id(4),
+                 .workflow = WorkflowNumber(7),
+                 .state = "pay",
+                 .function = "charge",
+                 .attempt = 3,
+                 .runs = Container{.isolated = true,
+                                   .image = "busybox",
+                                   .cmd = "cat",
+                                   .size = ContainerSize::kLarge,
+                                   .scale = 2},
+                 .files = {{"key", VariableScope::kWorkflow, "as", FileType::kTarGz}},
+                 .input = Json{{"n", 1}},
+                 .deadline = kNow,
+                 .heartbeat = std::chrono::seconds(5)};
+  const StartTask read = decode_task(encode(task)).value();
+  EXPECT_EQ(read.task, task.task);
+  EXPECT_EQ(read.caller, task.caller);
+  EXPECT_EQ(read.by, task.by);
+  EXPECT_EQ(read.workflow, task.workflow);
+  EXPECT_EQ(read.state + read.function, "paycharge");
+  EXPECT_EQ(read.attempt, 3u);
+  EXPECT_EQ(read.runs, task.runs);
+  EXPECT_EQ(read.files, task.files);
+  EXPECT_EQ(read.input.text(), R"({"n":1})");
+  EXPECT_EQ(read.deadline, task.deadline);
+  EXPECT_EQ(read.heartbeat, task.heartbeat);
+  task.runs = NamedService{"charge", true};
+  EXPECT_EQ(decode_task(encode(task)).value().runs, task.runs);
+  expect_whole(encode(task), decode_task);
+}
+
 TEST(HeadRecord, OfOlderVersionsIsRead) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
-  // Version 3 added entered, attempt, no caller, depth and no calls: a byte each.
+  // Version 4 added run, flags, when the execution began to count, no held timers and three empty
+  // texts: a byte each.
+  bytes.resize(bytes.size() - 7);
+  bytes[0] = 3;
+  EXPECT_EQ(decode_head(bytes).value().step, 9u);
+  EXPECT_EQ(decode_head(bytes).value().run, 1u);
+  // Version 3 added entered, attempt, no caller, depth and no calls: the same.
   bytes.resize(bytes.size() - 5);
   bytes[0] = 2;
   const Instance read = decode_head(bytes).value();
