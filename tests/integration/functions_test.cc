@@ -1,9 +1,12 @@
 // Functions on real parts: workers in Node on a real broker, services over HTTP and NATS.
+#include <atomic>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/support/millrace_server.h"
 #include "tests/support/raw_nats_client.h"
+#include "tests/unit/functions/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -133,6 +136,112 @@ TEST_F(Functions, AServiceOverNatsAnswersARequest) {
   service.publish(request->reply, R"({"paid":true})");
   service.flush();
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+}
+
+// HTTP.
+
+class HttpFunctions : public Functions {
+ protected:
+  /// A service at which the n-th request is done as the n-th handler says, the last one again and
+  /// again.
+  std::unique_ptr<HttpPeer> serve(std::vector<HttpPeer::Handler> handlers) {
+    auto peer = std::make_unique<HttpPeer>(
+        [this, handlers = std::move(handlers)](const HttpPeer::Request& request,
+                                               HttpPeer::Connection& connection) {
+          if (request.method != "POST") return connection.answer(200);
+          return handlers[std::min(asked_++, handlers.size() - 1)](request, connection);
+        });
+    const Json settings = {{"services", {{"charge", {{"url", peer->url("/pay")}}}}}};
+    EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+    return peer;
+  }
+
+  static HttpPeer::Handler answering(int status, std::string body, Headers headers = {}) {
+    return [=](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+      return connection.answer(status, body, headers);
+    };
+  }
+  static bool hang(const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    connection.hang();
+    return false;
+  }
+  static bool close_early(const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
+    return false;
+  }
+
+  std::atomic<size_t> asked_ = 0;
+};
+
+TEST_F(HttpFunctions, AServiceGetsTheInputAndSaysWhatIsReturned) {
+  const auto peer = serve({answering(200, R"({"paid":true})")});
+  const std::string id = start();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+  const HttpPeer::Request request = peer->requests(1)[0];
+  EXPECT_EQ(request.target, "/pay");
+  EXPECT_EQ(request.body, R"({"amount":7})");
+  EXPECT_EQ(request.header("Direktiv-InstanceID"), id);
+  EXPECT_EQ(request.header("Direktiv-Step"), "pay");
+}
+
+TEST_F(HttpFunctions, OneThatFailsClosesEarlyAndHangsIsAskedAgain) {
+  const auto peer = serve({answering(500, "oops"), close_early, hang, answering(200, "1")});
+  const std::string id =
+      start(", startToCloseTimeout: 1s, retries: {initialInterval: 50ms, backoffCoefficient: 1.0}");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 1);
+  std::vector<std::string> codes;
+  for (const Json& record : millrace_.history(id)) {
+    if (record.contains("detail") && record["detail"].contains("code")) {
+      codes.push_back(record["detail"]["code"]);
+    }
+  }
+  EXPECT_THAT(codes, ElementsAre("millrace.function.status", "millrace.function.unavailable",
+                                 "millrace.timeout.startToClose"));
+  // The one that hung was told that nobody waits any more.
+  const auto requests = peer->requests(5);
+  EXPECT_TRUE(std::any_of(requests.begin(), requests.end(),
+                          [](const auto& request) { return request.method == "DELETE"; }));
+}
+
+TEST_F(HttpFunctions, AnErrorHeaderIsTheFunctionsErrorWhateverTheStatus) {
+  const auto peer = serve({answering(
+      200, "{}",
+      {{"Direktiv-ErrorCode", "card.declined"}, {"Direktiv-ErrorMessage", "no money"}})});
+  EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"],
+            (Json{{"code", "card.declined"}, {"msg", "no money"}}));
+}
+
+TEST_F(HttpFunctions, AnAnswerThatIsTooLargeIsAnError) {
+  const auto peer = serve({answering(200, std::string(size_t{5} << 20, 'x'))});
+  EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
+            "millrace.function.tooLarge");
+}
+
+TEST_F(HttpFunctions, ACallInFlightIsMadeAgainUnderItsIdAfterADeath) {
+  const auto peer = serve({hang, answering(200, "1")});
+  const std::string id = start();
+  const std::string first = peer->requests(1)[0].header("Direktiv-ActionID");
+  millrace_.kill();
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 1);
+  EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
+}
+
+TEST_F(HttpFunctions, AWebhookThatShookHandsGetsWhatHappens) {
+  HttpPeer hook([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.method != "OPTIONS") return connection.answer(204);
+    return connection.answer(200, "", {{"WebHook-Allowed-Origin", "*"}});
+  });
+  const Json settings = {
+      {"webhooks", {{{"url", hook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
+  EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+  work({"answer"});
+  millrace_.instance_once(start(), "complete");
+  const auto requests = hook.requests(3);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].method, "OPTIONS");
+  EXPECT_EQ(requests[1].header("ce-type"), "millrace.instance.started");
+  EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
 }
 
 TEST_F(Functions, ThatNobodyOffersIsUnavailable) {

@@ -1,5 +1,7 @@
 // The same on the real podman, where it can run here: with an image made of this system's shell,
 // so that nothing is fetched.
+#include "tests/support/podman.h"
+
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -29,58 +31,6 @@ using testing::IsEmpty;
 // Of this process: others may run the same test.
 const std::string kData = fmt::format("podman-test-{}", ::getpid());
 const std::string kImage = fmt::format("localhost/millrace-test-{}:latest", ::getpid());
-
-/// A server on port 8080 in a few lines: answers with what it is sent, and leaves a variable.
-constexpr const char* kServer = R"(
-  socket(S, 2, 1, 6); setsockopt(S, 1, 2, pack("l", 1));
-  bind(S, pack("S n a4 x8", 2, 8080, "\0\0\0\0")) or die $!; listen(S, 5) or die $!;
-  while (accept(C, S)) {
-    my ($size, $folder) = (0, "");
-    while (my $line = <C>) {
-      $size = $1 if $line =~ /^Content-Length: (\d+)/i;
-      $folder = $1 if $line =~ /^Direktiv-TempDir: (\S+)/i;
-      last if $line =~ /^\r?\n$/;
-    }
-    next if $size == 0;
-    read(C, my $body, $size);
-    open(F, "<", "$folder/note"); my $note = <F>; close(F);
-    open(F, ">", "$folder/out/instance/seen"); print F $body; close(F);
-    my $answer = "{\"got\":$body,\"note\":\"$note\"}";
-    print C "HTTP/1.1 200 OK\r\nContent-Length: " . length($answer) . "\r\n\r\n$answer"; close(C);
-  })";
-
-ProcessEnd podman(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "podman");
-  return run_process({.command = arguments});
-}
-
-/// The files that a program needs, itself included.
-std::vector<fs::path> closure_of(const fs::path& program) {
-  std::vector<fs::path> files = {program};
-  std::istringstream words(run_process({.command = {"ldd", program}}).output);
-  for (std::string word; words >> word;) {
-    if (word.starts_with('/')) files.push_back(word);
-  }
-  return files;
-}
-
-void make_image(const fs::path& folder) {
-  const fs::path root = folder / "root";
-  for (const char* const name : {"tmp", "direktiv-data", "mnt/shared", "proc", "dev", "sys"}) {
-    fs::create_directories(root / name);
-  }
-  for (const char* const program : {"/bin/sh", "/bin/cat", "/bin/sleep", "/usr/bin/perl"}) {
-    for (const fs::path& file : closure_of(program)) {
-      const fs::path copy = root / file.relative_path();
-      fs::create_directories(copy.parent_path());
-      fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
-    }
-  }
-  const std::string tar = folder / "root.tar";
-  ASSERT_EQ(run_process({.command = {"tar", "-C", root, "-cf", tar, "."}}).code, 0);
-  const ProcessEnd imported = podman({"import", tar, kImage});
-  ASSERT_EQ(imported.code, 0) << imported.errors;
-}
 
 /// One request on a thread of its own, which is all that is asked here.
 class PlainCaller final : public HttpCaller {
@@ -120,29 +70,18 @@ class PlainCaller final : public HttpCaller {
 
 class PodmanTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    if (find_program("podman").empty()) {
-      missing_ = "podman is not installed";
-      return;
-    }
-    const Folder folder;
-    make_image(folder.path());
-    const ProcessEnd tried = podman({"run", "--rm", kImage, "/bin/sh", "-c", "echo works"});
-    if (tried.output != "works\n") missing_ = "podman runs nothing here: " + tried.errors;
-  }
-  static void TearDownTestSuite() {
-    if (!find_program("podman").empty()) podman({"rmi", "--force", kImage});
-  }
+  static void SetUpTestSuite() { image_ = new PodmanImage(kImage); }
+  static void TearDownTestSuite() { delete image_; }
 
   void SetUp() override {
-    if (!missing_.empty()) GTEST_SKIP() << missing_;
+    SKIP_WITHOUT_PODMAN(*image_);
     settings_.runtime = "podman";
     settings_.folder = folder_.path() / "functions";
     settings_.data_id = kData;
     runner_ = std::make_unique<ContainerRunner>(settings_, caller_, clock_, told_);
   }
   void TearDown() override {
-    if (!missing_.empty()) return;
+    if (!image_->missing().empty()) return;
     runner_.reset();
     EXPECT_EQ(left(), "");
   }
@@ -170,7 +109,7 @@ class PodmanTest : public testing::Test {
         .output;
   }
 
-  static inline std::string missing_;
+  static inline PodmanImage* image_ = nullptr;
   Folder folder_;
   ContainerSettings settings_;
   SystemClock clock_;
@@ -257,7 +196,7 @@ TEST_F(PodmanTest, WhatACrashLeavesIsRemovedAtTheNextStart) {
 
 TEST_F(PodmanTest, AReusableFunctionIsCalledByHttp) {
   Task served = task(1, "", false);
-  std::string quoted = kServer;
+  std::string quoted = kPerlServer;
   for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4) {
     quoted.replace(at, 1, R"('\'')");
   }
