@@ -61,18 +61,23 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   query.emplace_back("limit", kPage);
   query.emplace_back("all", "1");
   query.emplace_back("cursor", "");
-  Json sum{{"done", 0}, {"refused", Json::array()}};
+  size_t done = 0;
+  std::vector<std::string> refused;
   while (true) {
     const Reply page = TRY(session.client.send(
         {.method = "POST", .path = session.path({"instances", verb}), .query = query}));
-    sum["done"] = sum["done"].get<size_t>() + page.body["done"].get<size_t>();
-    for (const Json& one : page.body["refused"]) sum["refused"].push_back(one);
-    progress.at(sum["done"].get<size_t>() + sum["refused"].size());
+    done += page.body["done"].get<size_t>();
+    for (const Json& one : page.body["refused"]) {
+      refused.push_back(fmt::format("{} [{}]\n", one["detail"].get<std::string>(),
+                                    one["code"].get<std::string>()));
+    }
+    progress.at(done + refused.size());
     if (!page.body["next"].is_string()) break;
     query.back().second = page.body["next"];
   }
-  session.output.item(sum, "done", {"refused"});
-  return sum["refused"].empty() ? ExitCode::kOk : ExitCode::kConflict;
+  for (const std::string& why : refused) session.console.err << why;
+  session.output.item({{"done", done}, {"refused", refused.size()}}, "done");
+  return refused.empty() ? ExitCode::kOk : ExitCode::kConflict;
 }
 
 }  // namespace

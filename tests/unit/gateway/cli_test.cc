@@ -377,6 +377,9 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
        "TIME                      KIND     STATE  DETAIL\n"
        "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},
       {{"instance", "cancel", kId}, "cancelled  true\nid         " + std::string(kId) + "\n"},
+      {{"instance", "rerun", kId, "--from", "pay"},
+       "from  pay\nid    " + std::string(kId) + "\nrun   2\n"},
+      {{"instance", "retry", "--workflow", "order"}, "done     1\nrefused  0\n"},
       {{"instance", "delete", kId}, "deleted  true\nid       " + std::string(kId) + "\n"},
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
