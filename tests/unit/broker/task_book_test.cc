@@ -61,6 +61,22 @@ TEST_F(TaskBookTest, WhatAWorkerSaysBeforeTheStreamDoesIsNotLost) {
   EXPECT_EQ(told_, (Words{"1 started", "1 alive"}));
 }
 
+TEST_F(TaskBookTest, WhatWorkersWereGivenHasBegunThoughTheySayNothing) {
+  for (const uint8_t number : {1, 2, 3}) add(number);
+  sent();
+  EXPECT_FALSE(book_.waits_for_workers());
+  for (const uint8_t number : {1, 2, 3}) stored(number, 10 + number);
+  heard(11, AckWord::kAlive);
+  EXPECT_EQ(book_.waiting_subjects(), (std::vector<std::string>{"s"}));
+  keep(book_.given_out("s", 12));
+  EXPECT_EQ(told_, (Words{"1 started", "2 started"}));
+  keep(book_.given_out("another", 13));
+  heard(12, AckWord::kAlive);
+  EXPECT_EQ(told_, (Words{"1 started", "2 started", "2 alive"}));
+  book_.stop(task_id(3));
+  EXPECT_FALSE(book_.waits_for_workers());
+}
+
 TEST_F(TaskBookTest, AnAnswerThatIsThereBeforeTheStreamsAcknowledgementEndsAllTheSame) {
   add(1);
   sent();
