@@ -69,6 +69,7 @@ struct StartChild {
 struct CancelChild {
   NamespaceNumber space{};
   InstanceId child;
+  bool at_once = true;  ///< else the tasks that run finish first
 };
 
 /// Have work done outside: one attempt of an action. It is a row until its end is told.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "model/variable.h"
+#include "policies/retry_policy.h"
 
 namespace millrace {
 
@@ -20,6 +21,8 @@ class Lookup {
   virtual std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const = 0;
   /// What an instance was started with.
   virtual LazyJson input(const Instance& instance) const = 0;
+  /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
+  virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
   /// When a living instance last did anything; nullopt: there is none of that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
                                               const InstanceId& instance) const = 0;

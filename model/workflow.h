@@ -76,6 +76,7 @@ struct Start {
 struct ActionPolicy {
   std::optional<RetryPolicy> retries;
   TimeoutPolicy timeouts;
+  bool is_settled = false;  ///< its workflow names whose defaults it has: not the namespace's
 };
 
 /// A workflow of the same namespace, run as an instance of its own.

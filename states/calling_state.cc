@@ -123,14 +123,23 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   return go_on(visit);
 }
 
+/// The action's, or else what the namespace gives it.
+ActionPolicy CallingState::policy(const Visit& visit, size_t index) const {
+  ActionPolicy policy = action(index).policy;
+  const RetryPolicy* const otherwise = visit.default_retries();
+  if (!policy.retries && !policy.is_settled && otherwise != nullptr) policy.retries = *otherwise;
+  return policy;
+}
+
 void CallingState::start(Visit& visit, size_t index) const {
   const Action& called = action(index);
+  const ActionPolicy policy = this->policy(visit, index);
   Call& call = visit.calls()[index];
-  if (call.attempt == 0 && called.policy.retries && called.policy.retries->attempts == 0) {
+  if (call.attempt == 0 && policy.retries && policy.retries->attempts == 0) {
     visit.tell(HistoryKind::kSkipped, Json{{"function", called.function->id}, {"index", index}});
     return finish(call, {});
   }
-  visit.start_call(index, *called.function, called.policy);
+  visit.start_call(index, *called.function, policy);
 }
 
 Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
@@ -181,17 +190,17 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
                              MayRetry may_retry) const {
   Call& call = visit.calls()[index];
-  const auto& policy = action(index).policy.retries;
-  if (policy && may_retry == MayRetry::kYes) {
+  const auto retries = policy(visit, index).retries;
+  if (retries && may_retry == MayRetry::kYes) {
     AfterFailure next = after_failure(
-        *policy, {.instance = visit.instance().id,
-                  .state = common().id,
-                  .branch = index,
-                  .attempt = call.attempt,
-                  .first_at = call.first_at.value_or(visit.now()),
-                  .now = visit.now(),
-                  .error = error,
-                  .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
+        *retries, {.instance = visit.instance().id,
+                   .state = common().id,
+                   .branch = index,
+                   .attempt = call.attempt,
+                   .first_at = call.first_at.value_or(visit.now()),
+                   .now = visit.now(),
+                   .error = error,
+                   .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
     if (const auto* const at = std::get_if<TimePoint>(&next)) {
       visit.retry_call(index, *at);
       visit.arm_calls();

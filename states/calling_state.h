@@ -66,6 +66,7 @@ class CallingState : public State {
 
  private:
   enum class MayRetry { kNo, kYes };
+  ActionPolicy policy(const Visit& visit, size_t index) const;
   Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
   Outcome call_due(Visit& visit, size_t index) const;

@@ -264,6 +264,7 @@ ActionPolicy StateFields::action_policy(const Function* function,
     policy.retries = default_policy(Vocabulary::kTemporal);
   }
   if (!policy.retries) policy.retries = context_.default_retries;
+  policy.is_settled = context_.has_defaults;
   // Temporal's default for one attempt is the bound on all of them.
   auto& one = policy.timeouts[TimeoutKind::kStartToClose];
   const TimeoutKey* const whole = all.keys[static_cast<size_t>(TimeoutKind::kScheduleToClose)];

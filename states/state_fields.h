@@ -45,6 +45,7 @@ struct LoadContext {
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::map<std::string, WrittenTimeouts, std::less<>> function_timeouts;          ///< by id
   std::optional<RetryPolicy> default_retries;  ///< of actions that nothing else gives a policy
+  bool has_defaults = false;                   ///< it names them, if only as none
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON

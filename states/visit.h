@@ -102,6 +102,8 @@ class Visit {
   void retry_call(size_t index, TimePoint at);
   /// Has State::calls_due called when the first of the times that the calls have noted comes.
   void arm_calls();
+  /// What an action has that its workflow gives no policy.
+  const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
   /// When the child of the call last did anything.
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of

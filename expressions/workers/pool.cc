@@ -105,9 +105,9 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);
-  job.done = [ticket, modes = std::move(modes), timeout = job.timeout,
-              done = std::move(done)](Job::End end, const std::vector<wire::Reply>& replies,
-                                      const std::string& problem) {
+  job.done = [ticket, modes = std::move(modes), timeout = job.timeout, done = std::move(done)](
+                 Job::End end, const std::vector<wire::Reply>& replies,
+                 const std::string& problem) {
     done(ticket, to_results(end, replies, modes, timeout, problem));
   };
   manager_->submit(std::move(job));

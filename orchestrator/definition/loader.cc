@@ -104,6 +104,7 @@ class Loader {
     refuse_skipping(fields, workflow.retries);
     if (const auto vocabulary = read_defaults(fields)) {
       context_.default_retries = default_policy(*vocabulary);
+      context_.has_defaults = true;
     }
     WorkflowTimeouts& timeouts = workflow.timeouts;
     fields.object("timeouts", [&](Fields& nested) {

@@ -152,6 +152,7 @@ class Stepper {
         if (instance_.calls.empty()) return enter_again();
         [[fallthrough]];  // format 4 had no timer of its own for calls
       case TimerKind::kCalls: {
+        if (instance_.cancelling) return stop_overdue_tasks();
         Visit visit = visiting({});
         return settle(visit, state().calls_due(visit));
       }
@@ -203,20 +204,38 @@ class Stepper {
     if (instance_.cancelling && !cancel.at_once) return;
     tell_error(HistoryKind::kCancelled, cancel.error);
     if (!instance_.error) instance_.error = cancel.error;
+    cancels_at_once_ = cancel.at_once;
     if (cancel.at_once || !has_tasks()) return end(InstanceStatus::kCancelled);
     // Document 004: what runs may finish, and nothing else is scheduled.
     instance_.cancelling = true;
     instance_.paused = false;
+    instance_.status = InstanceStatus::kWaiting;
     instance_.held_timers.clear();
     std::erase_if(instance_.timers, [](const Timer& timer) { return is_of_state(timer.kind); });
     for (Call& call : instance_.calls) {
       if (call.status == Call::Status::kRunning && call.outside) continue;
       if (call.status == Call::Status::kRunning) {
-        result_.effects.emplace_back(CancelChild{instance_.space, call.id});
+        result_.effects.emplace_back(CancelChild{instance_.space, call.id, false});
       }
       if (call.status != Call::Status::kDone) call.status = Call::Status::kFailed;
+      call.retry_at.reset();
+      call.deadlines = {};
     }
+    visiting({}).arm_calls();
     result_.changed = true;
+  }
+
+  /// Their timeouts hold for tasks that a cancelled instance lets finish.
+  void stop_overdue_tasks() {
+    for (size_t i = 0; i < instance_.calls.size(); ++i) {
+      const Call& call = instance_.calls[i];
+      const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= now_; };
+      if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
+      result_.effects.emplace_back(StopTask{call.id});
+      task_is_over(i);
+      if (instance_.phase == Phase::kEnded) return;
+    }
+    visiting({}).arm_calls();
   }
 
   bool has_tasks() const {
@@ -231,6 +250,7 @@ class Stepper {
     tell(HistoryKind::kReturned,
          Json{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}});
     call.status = Call::Status::kFailed;
+    call.deadlines = {};
     result_.changed = true;
     if (!has_tasks()) end(InstanceStatus::kCancelled);
   }
@@ -619,7 +639,7 @@ class Stepper {
       if (call.outside) {
         result_.effects.emplace_back(StopTask{call.id});
       } else {
-        result_.effects.emplace_back(CancelChild{instance_.space, call.id});
+        result_.effects.emplace_back(CancelChild{instance_.space, call.id, cancels_at_once_});
       }
     }
     instance_.calls.clear();
@@ -640,7 +660,8 @@ class Stepper {
   const Lookup& lookup_;
   const EngineLimits& limits_;
   StepResult result_;
-  size_t variable_bytes_ = 0;  ///< to be set by what it has found
+  bool cancels_at_once_ = true;  ///< what its calls do goes down with it
+  size_t variable_bytes_ = 0;    ///< to be set by what it has found
 };
 
 }  // namespace

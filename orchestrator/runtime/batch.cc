@@ -232,7 +232,7 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
     return hear(now, task, TaskInHand(*known), *ended);
   }
-  draft_.tasks.heard(task);
+  if (const auto after = draft_.tasks.heard(task)) draft_.outcome.begun_after.push_back(*after);
   if (!known->caller) return {};
   if (std::holds_alternative<TaskStarted>(what)) {
     return tell_caller(now, *known, Begun{*known->caller});

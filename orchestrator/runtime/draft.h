@@ -60,6 +60,7 @@ struct BatchOutcome {
   std::vector<StartTask> tasks;           ///< to be handed out
   std::vector<InstanceId> stopped_tasks;  ///< that are waited for no longer,
   std::vector<InstanceId> ended_tasks;    ///< and whose end was told
+  std::vector<Duration> begun_after;      ///< being handed out, of those that were begun with
   BatchCounts counts;
 };
 

@@ -131,9 +131,10 @@ Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError er
 Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
   Touched* const touched = TRY(instances_.touch(errand.space, errand.child));
   if (touched == nullptr) return {};
-  TRY(instances_.step(
-      now, *touched,
-      Cancel{{"direktiv.cancels.parent", "the instance that called it waits for it no longer"}}));
+  TRY(instances_.step(now, *touched,
+                      Cancel{.error = {"direktiv.cancels.parent",
+                                       "the instance that called it waits for it no longer"},
+                             .at_once = errand.at_once}));
   return {};
 }
 

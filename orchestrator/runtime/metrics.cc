@@ -4,6 +4,7 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
@@ -66,6 +67,14 @@ struct Metrics::Series {
       counter("millrace_events_dropped_total",
               "Messages that the event stream dropped before they were read.");
 
+  prometheus::Histogram& schedule_to_start =
+      prometheus::BuildHistogram()
+          .Name("millrace_function_schedule_to_start_seconds")
+          .Help("From when a task was handed out until somebody began with it.")
+          .Register(registry)
+          .Add({}, prometheus::Histogram::BucketBoundaries{0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600});
+
+  prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks of functions that have not ended.");
   prometheus::Gauge& listeners =
       gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
@@ -116,7 +125,12 @@ void Metrics::count(const BatchCounts& counts) {
   }
 }
 
+void Metrics::schedule_to_start(Duration after) {
+  series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
+}
+
 void Metrics::set(const Levels& levels) {
+  series_->tasks.Set(static_cast<double>(levels.tasks));
   series_->listeners.Set(static_cast<double>(levels.listeners));
   series_->pending_timers.Set(static_cast<double>(levels.timers));
   series_->outbox.Set(static_cast<double>(levels.outbox_in_flight));

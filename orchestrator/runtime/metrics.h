@@ -17,6 +17,7 @@ struct Levels {
   size_t timers = 0;
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
+  size_t tasks = 0;      ///< that have not ended
   size_t fan_out = 0;    ///< instances that an event under way has still to reach
   bool refuses = false;  ///< new work has to wait
 };
@@ -31,6 +32,8 @@ class Metrics {
 
   void count(const BatchCounts& counts);
   void count(const BrokerLoss& loss);
+  /// Of a task: how long after it was handed out somebody began with it.
+  void schedule_to_start(Duration after);
   void set(const Levels& levels);
 
   /// The text exposition format 0.0.4.

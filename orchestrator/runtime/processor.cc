@@ -528,8 +528,10 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .timers = waiting_.timers(),
                       .outbox_in_flight = outbox_.in_flight(),
                       .outbox_bytes = outbox_.bytes(),
+                      .tasks = tasks_.size(),
                       .fan_out = batch_.fan_out(),
                       .refuses = pressure_.is_on()});
+  for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
   hand_out(outcome);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ struct NamespaceSettings {
   /// Services whose calls wait.
   std::set<std::string, std::less<>> paused;
 
+  /// What actions have that neither they nor their workflow give a policy.
+  std::optional<RetryPolicy> default_retries;
+
   /// Which CloudEvents about instances are published.
   bool lifecycle = false;
   /// Where they are sent by HTTP.
@@ -38,9 +42,9 @@ struct NamespaceSettings {
 };
 
 /// `{"services": {NAME: {"url": …} | {"request": SUBJECT} | {"queue": SUBJECT}}, "paused": [NAME],
-/// "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?: a policy}]}`. What is
-/// not there is as it would be without settings. Error `settings.invalid` names the place and what
-/// to write there.
+/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
+/// a policy}]}`. What is not there is as it would be without settings. Error `settings.invalid`
+/// names the place and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Where a service is that no settings name: with the workers of `millrace.tasks.<space>.<name>`.

@@ -31,6 +31,11 @@ LazyJson StoreLookup::input(const Instance& instance) const {
   return {};
 }
 
+const RetryPolicy* StoreLookup::default_retries(NamespaceNumber space) const {
+  const auto& retries = catalog_.settings(space).default_retries;
+  return retries ? &*retries : nullptr;
+}
+
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber space,
                                                  const InstanceId& instance) const {
   return noted(read_last_moved(view_, space, instance));

@@ -3,17 +3,19 @@
 #pragma once
 
 #include "model/lookup.h"
+#include "orchestrator/runtime/catalog.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
 class StoreLookup final : public Lookup {
  public:
-  explicit StoreLookup(const View& view) : view_(view) {}
+  StoreLookup(const View& view, const Catalog& catalog) : view_(view), catalog_(catalog) {}
 
   std::optional<Variable> variable(const VariableName& name) const override;
   std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
   LazyJson input(const Instance& instance) const override;
+  const RetryPolicy* default_retries(NamespaceNumber space) const override;
   std::optional<TimePoint> last_moved(NamespaceNumber space,
                                       const InstanceId& instance) const override;
 
@@ -25,6 +27,7 @@ class StoreLookup final : public Lookup {
   std::optional<T> noted(Result<std::optional<T>> found) const;
 
   const View& view_;
+  const Catalog& catalog_;
   mutable Status status_;
 };
 

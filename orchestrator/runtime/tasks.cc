@@ -70,9 +70,13 @@ const TaskInHand* Tasks::find(const InstanceId& task) const {
   return found == tasks_.end() ? nullptr : &found->second;
 }
 
-void Tasks::heard(const InstanceId& task) {
+std::optional<Duration> Tasks::heard(const InstanceId& task) {
   const auto found = tasks_.find(task);
-  if (found != tasks_.end() && found->second.heartbeat) listen(task, found->second);
+  if (found == tasks_.end()) return std::nullopt;
+  if (found->second.heartbeat) listen(task, found->second);
+  const auto since = std::exchange(found->second.handed_out_at, std::nullopt);
+  if (!since) return std::nullopt;
+  return clock_.elapsed() - *since;
 }
 
 /// Counts its silence from now.
@@ -143,6 +147,7 @@ void Tasks::hand_out(const View& view, const StartTask& task) {
         {.name = file.as, .type = file.type, .bytes = found && *found ? (*found)->bytes : ""});
   }
   handed_out_.insert(task.task);
+  tasks_.at(task.task).handed_out_at = clock_.elapsed();
   runner_.run(std::move(out));
 }
 

@@ -31,7 +31,8 @@ struct TaskInHand {
   InstanceId by;
   WorkflowNumber workflow{};
   std::optional<Duration> heartbeat;
-  std::optional<Duration> silent_at;  ///< as Clock::elapsed(): unless it is heard of before
+  std::optional<Duration> handed_out_at;  ///< by this process, as Clock::elapsed(); until begun
+  std::optional<Duration> silent_at;      ///< as Clock::elapsed(): unless it is heard of before
   bool sealed = false;
 };
 
@@ -50,8 +51,8 @@ class Tasks {
   /// null: there is none of that id, or it has ended.
   const TaskInHand* find(const InstanceId& task) const;
 
-  /// There was a sign of life.
-  void heard(const InstanceId& task);
+  /// There was a sign of life. The first one: how long it took from when it was handed out.
+  std::optional<Duration> heard(const InstanceId& task);
   /// Those that have been silent for too long; each is told once.
   std::vector<InstanceId> silent();
 

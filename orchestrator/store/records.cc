@@ -40,6 +40,9 @@ constexpr uint8_t kNamespaceVersion = 2;
 /// Calls have tasks and timeouts since version 2.
 constexpr uint8_t kCallVersion = 2;
 
+/// The kind of an errand that cancels a child once its tasks have ended.
+constexpr uint8_t kCancelLater = 3;
+
 // The flags of a head.
 constexpr uint8_t kAwaitsRun = 1;
 constexpr uint8_t kFailing = 2;
@@ -452,7 +455,9 @@ Result<StartTask> decode_task(std::string_view bytes) {
 std::string encode(const InboxRecord& record) {
   Writer writer = begin();
   writer.varint(record.listen_from);
-  writer.u8(static_cast<uint8_t>(record.errand.index()));
+  const auto* const cancelled = std::get_if<CancelChild>(&record.errand);
+  const bool waits = cancelled != nullptr && !cancelled->at_once;
+  writer.u8(waits ? kCancelLater : static_cast<uint8_t>(record.errand.index()));
   if (const auto* start = std::get_if<StartChild>(&record.errand)) {
     writer.varint(static_cast<uint32_t>(start->space));
     writer.id(start->child.bytes);
@@ -483,7 +488,8 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
   Reader reader = open(bytes);
   InboxRecord record;
   record.listen_from = reader.varint();
-  switch (reader.u8()) {
+  const uint8_t kind = reader.u8();
+  switch (kind) {
     case 0: {
       StartChild start;
       start.space = NamespaceNumber(get_u32(reader));
@@ -497,8 +503,10 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
       record.errand = std::move(start);
       break;
     }
-    case 1: {
+    case 1:
+    case kCancelLater: {
       CancelChild cancel;
+      cancel.at_once = kind != kCancelLater;
       cancel.space = NamespaceNumber(get_u32(reader));
       cancel.child.bytes = reader.id();
       record.errand = cancel;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/own_policy.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -67,6 +68,46 @@ TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
   EXPECT_THAT(world.history(id),
               ElementsAre("started", "entered wait", "woken wait", "entered pay", "called pay",
                           "cancelled pay", "returned pay", "ended pay"));
+}
+
+TEST(Cancel, ATaskThatOverrunsItsTimeoutIsStoppedAfterAll) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge, scheduleToCloseTimeout: 10m}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+  world.must(CancelInstance{"default", key(id)});
+  world.run_for(minutes(9));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(minutes(1));
+  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_THAT(world.functions.stopped(), SizeIs(1));
+}
+
+TEST(Cancel, GoesDownToASubflowWhoseTaskFinishesAsWell) {
+  World world;
+  world.apply(kOrder);
+  world.apply(R"(
+id: parent
+functions:
+- {id: f, type: subflow, workflow: order}
+states:
+- {id: a, type: action, action: {function: f}}
+)");
+  const std::string parent = world.start("parent")["id"];
+  world.publish("paid", "1", 5);
+  world.settle();
+  world.must(CancelInstance{"default", key(parent)});
+  const std::string child = world.instances()[1]["id"];
+  EXPECT_EQ(status(world, parent), "cancelled");
+  EXPECT_EQ(status(world, child), "waiting");
+  EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
+  world.functions.answer(world.functions.tasks()[0].id, 1);
+  world.settle();
+  EXPECT_EQ(status(world, child), "cancelled");
 }
 
 TEST(Cancel, NowDoesNotWaitForIt) {
@@ -269,6 +310,52 @@ states:
   EXPECT_EQ(status(world, id), "waiting");
   world.run_for(minutes(1));
   EXPECT_EQ(status(world, id), "timedout");
+}
+
+TEST(OwnPolicy, MayBringItsOwnPolicyAndTimeouts) {
+  World world;
+  world.apply("id: order\nstates:\n- {id: a, type: error, error: no.luck, message: no}\n");
+  const std::string own =
+      *write_own_policy({.retries = R"({"maximumAttempts": 3, "initialInterval": "1s"})"});
+  const std::string id =
+      world.must(StartInstance{.space = "default", .workflow = "order", .own_policy = own})["id"];
+  world.restart();
+  world.run_for(seconds(10));
+  EXPECT_EQ(world.instance(id)["run"], 3);
+  EXPECT_EQ(status(world, id), "failed");
+
+  world.apply("id: wait\nworkflowRunTimeout: 1h\nstates:\n- {id: a, type: delay, duration: 1d}\n");
+  const std::string waits = world.must(
+      StartInstance{.space = "default",
+                    .workflow = "wait",
+                    .own_policy = *write_own_policy({.execution = "5m", .run = "2h"})})["id"];
+  world.run_for(minutes(5));
+  EXPECT_EQ(world.instance(waits)["error"]["code"], "millrace.timeout.execution");
+}
+
+TEST(OwnPolicy, APolicyThatCannotBeReadIsRefusedWithItsName) {
+  EXPECT_EQ(write_own_policy({.retries = "{}"}).error().code, "definition.vocabulary");
+  const Result<std::string> zero = write_own_policy({.execution = "0s"});
+  EXPECT_EQ(zero.error().code, "duration.zero");
+  EXPECT_THAT(zero.error().message, testing::StartsWith("executionTimeout: "));
+  EXPECT_EQ(*write_own_policy({}), "");
+}
+
+TEST(ScheduledExecution, StartsNothingPastItsDeadline) {
+  World world;
+  world.apply(R"(
+id: order
+workflowExecutionTimeout: 150m
+start: {type: scheduled, cron: '@hourly'}
+states:
+- {id: a, type: consumeEvent, event: {type: never}}
+)");
+  world.run_for(hours(1));
+  const size_t first = world.instances().size();
+  world.run_for(hours(10));
+  // The first tick and two more; then the deadline of all of them.
+  EXPECT_EQ(world.instances().size(), first + 2);
+  for (const Json& one : world.instances()) EXPECT_EQ(one["status"], "timedout");
 }
 
 TEST(Restart, RunsItAnewFromTheFirstStateWithTheSameInput) {

@@ -210,6 +210,40 @@ TEST(Functions, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
   EXPECT_THAT((**answer).error().message, testing::StartsWith("services.a.url: "));
 }
 
+TEST(Functions, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
+  World world;
+  world.must(
+      CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
+  world.apply(order());
+  const std::string id = start(world);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_THAT(world.functions.tasks(), SizeIs(i + 1));
+    fail(world, world.functions.tasks()[i].id, "down");
+    world.run_for(seconds(2));
+  }
+  EXPECT_EQ(world.instance(id)["error"]["msg"], "Step 'pay' failed after 3 attempts: no");
+}
+
+TEST(Functions, AWorkflowThatNamesItsDefaultsHasNotThoseOfTheNamespace) {
+  World world;
+  world.must(
+      CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
+  world.apply(order() + "defaults: direktiv\n");
+  const std::string id = start(world);
+  fail(world, world.functions.tasks()[0].id, "down");
+  EXPECT_EQ(world.instance(id)["error"], (Json{{"code", "down"}, {"msg", "no"}}));
+}
+
+TEST(Functions, HowLongATaskWaitedForSomebodyIsMeasured) {
+  World world;
+  world.functions.act("charge", {{.begins = seconds(3), .takes = std::nullopt}});
+  world.apply(order());
+  start(world);
+  world.run_for(seconds(3));
+  EXPECT_EQ(world.metric("millrace_tasks"), 1);
+  EXPECT_EQ(world.metric("millrace_function_schedule_to_start_seconds_sum"), 3);
+}
+
 TEST(Functions, OfAForeachNoMoreThanSixteenAreUnderWayAtOnce) {
   World world;
   world.apply(R"(

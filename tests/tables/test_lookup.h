@@ -27,6 +27,8 @@ class TestLookup final : public Lookup {
 
   LazyJson input(const Instance& instance) const override { return instance.input; }
 
+  const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
+
   std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId& child) const override {
     const auto found = moved_.find(child);
     return found == moved_.end() ? std::nullopt : std::optional(found->second);
