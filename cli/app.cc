@@ -185,6 +185,8 @@ class App {
             serve_.token_file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
             serve_.secret_key_file =
                 setting(serve_.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"}, "");
+            serve_.container_runtime =
+                setting(serve_.container_runtime, {"MILLRACE_CONTAINER_RUNTIME"}, "");
             serve_.task_timeout = TRY(
                 duration(bounds_.task_timeout, "task-timeout", {"MILLRACE_TASK_TIMEOUT"}, "10s"));
             serve_.dedupe_window = TRY(duration(bounds_.dedupe_window, "dedupe-window",
@@ -217,6 +219,11 @@ class App {
                       "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; one that is "
                       "made in the folder of the data)")
           ->type_name("FILE");
+      serve
+          .add_option("--container-runtime", serve_.container_runtime,
+                      "What runs containers (MILLRACE_CONTAINER_RUNTIME; podman or docker, "
+                      "whichever is found)")
+          ->type_name("PROGRAM");
       serve
           .add_option("--task-timeout", bounds_.task_timeout,
                       "Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; 10s)")

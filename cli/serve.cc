@@ -57,6 +57,7 @@ int run_serve(const ServeOptions& options) {
                                .token_file = options.token_file,
                                .nats = connection_settings(options),
                                .secret_key_file = options.secret_key_file,
+                               .container_runtime = options.container_runtime,
                                .task_timeout = options.task_timeout,
                                .dedupe_window = options.dedupe_window,
                                .dedupe_events = options.dedupe_events,

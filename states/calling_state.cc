@@ -158,9 +158,10 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
 }
 
 bool CallingState::begun(Visit& visit, size_t index) const {
+  // Where nothing counts from here on, nobody has to know it after a restart.
   const TimeoutPolicy& timeouts = action(index).policy.timeouts;
-  const bool counts =
-      timeouts[TimeoutKind::kScheduleToStart] || timeouts[TimeoutKind::kStartToClose];
+  const bool counts = timeouts[TimeoutKind::kScheduleToStart] ||
+                      timeouts[TimeoutKind::kStartToClose] || timeouts[TimeoutKind::kHeartbeat];
   if (visit.calls()[index].begun || !counts) return false;
   visit.begin_call(index, action(index).policy);
   visit.arm_calls();

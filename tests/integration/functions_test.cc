@@ -92,6 +92,17 @@ TEST_F(Functions, ALateAnswerIsOfNoUse) {
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
+TEST_F(Functions, AnAnswerThatNoMessageHoldsCostsItsWorkerTheConnectionAndTheAttempt) {
+  work({"large", "oversized"});
+  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"].get<std::string>().size(),
+            900'000u);
+  const std::string next = millrace_.start_instance("order", Json::object());
+  EXPECT_TRUE(workers_[0]->wait(seconds(20))) << "the server has cut it off";
+  work({"answer"});
+  EXPECT_EQ(millrace_.instance_once(next, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+}
+
 TEST_F(Functions, BytesThatAreNoJsonAreReturnedInBase64) {
   work({"garbage"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "w7/Dvns=");

@@ -31,6 +31,7 @@ const acts = {
   nonsense: t => t.done("", fail("no code at all!")),
   late: t => (t.alive(), setTimeout(() => t.done('"late"'), 2500)),
   large: t => t.done(JSON.stringify("x".repeat(900000))),
+  oversized: t => t.done(JSON.stringify("x".repeat(2000000))),
 };
 let taken = 0;
 function take(reply, head, body) {

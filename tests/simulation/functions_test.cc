@@ -210,6 +210,30 @@ TEST(Functions, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
   EXPECT_THAT((**answer).error().message, testing::StartsWith("services.a.url: "));
 }
 
+TEST(Functions, SilenceIsCountedAnewAfterADeath) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  world.apply(
+      order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s, retries: {maximumAttempts: 1}"));
+  const std::string id = start(world);
+  world.run_for(seconds(6));
+  world.restart();
+  world.run_for(seconds(9));
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
+}
+
+TEST(Functions, OneThatNobodyHasBegunWithIsNotSilent) {
+  World world;
+  world.functions.act("charge", {{.begins = std::nullopt}});
+  world.apply(order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s"));
+  const std::string id = start(world);
+  world.restart();
+  world.run_for(hours(2));
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+}
+
 TEST(Functions, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
   World world;
   world.must(
