@@ -62,7 +62,13 @@ Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
 
 Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
                                           const Workflow& workflow, Beginning beginning) {
-  const Instance& instance = begin(now, entry, workflow, std::move(beginning)).instance;
+  Touched& touched = begin(now, entry, workflow, std::move(beginning));
+  const Instance& instance = touched.instance;
+  if (entry.paused) {
+    TRY(step(now, touched, Pause{}));
+    return instance.id;
+  }
+  TRY(draft_.tell(instance, touched.history, 1));
   draft_.outcome.unfinished.push_back({instance.space, instance.id});
   TRY(note(instance));
   return instance.id;

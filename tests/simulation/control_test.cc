@@ -217,6 +217,22 @@ TEST(Pause, OfAWorkflowHoldsItsInstancesAndThoseThatStartMeanwhile) {
   EXPECT_EQ(status(world, later), "waiting");
 }
 
+TEST(Pause, OfAScheduledWorkflowHoldsWhatItsTicksStart) {
+  World world;
+  world.apply(R"(
+id: order
+start: {type: scheduled, cron: '@hourly'}
+states:
+- {id: a, type: noop}
+)");
+  world.must(PauseWorkflow{.space = "default", .id = "order"});
+  world.run_for(hours(1));
+  ASSERT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(world.instances()[0]["status"], "paused");
+  world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  EXPECT_EQ(world.instances()[0]["status"], "complete");
+}
+
 TEST(Pause, OfAServiceQueuesItsCallsUp) {
   World world;
   world.apply(R"(

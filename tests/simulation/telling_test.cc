@@ -89,6 +89,19 @@ TEST(Lifecycle, EachTransitionThatMattersIsACloudEventOfItsSubject) {
   EXPECT_EQ(failed["detail"]["code"], "down");
 }
 
+TEST(Lifecycle, AnInstanceOfAScheduleIsToldFromItsStart) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(R"(
+id: order
+start: {type: scheduled, cron: '@hourly'}
+states:
+- {id: a, type: noop}
+)");
+  world.run_for(std::chrono::hours(1));
+  EXPECT_THAT(subjects(world), ElementsAre("started", "completed"));
+}
+
 TEST(Lifecycle, WhatWasToldIsToldUnderTheSameIdAfterADeath) {
   World world;
   set(world, R"({"lifecycle": true})");
