@@ -97,6 +97,12 @@ size_t number_in(std::string_view event) {
   return std::stoul(std::string(event.substr(at + 4, 9)));
 }
 
+std::string start_event(size_t number) {
+  return fmt::format(R"({{"specversion":"1.0","type":"outside.start","source":"bench",)"
+                     R"("id":"{}","data":{{"n":{},"text":"{}"}}}})",
+                     number, number, std::string(300, 'x'));
+}
+
 /// Keeps so many instances in flight until all have ended.
 class Load {
  public:
@@ -120,10 +126,7 @@ class Load {
   void start() {
     const size_t number = started_++;
     began_[number] = Stopwatch();
-    client_.publish(kBenchSubject,
-                    fmt::format(R"({{"specversion":"1.0","type":"outside.start","source":"bench",)"
-                                R"("id":"{}","data":{{"n":{},"text":"{}"}}}})",
-                                number, number, std::string(300, 'x')));
+    client_.publish(kBenchSubject, start_event(number));
   }
   void hear(std::string_view event) {
     if (event.empty()) return client_.flush();
@@ -195,7 +198,19 @@ void tasks() {
   MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kWorkflow, "outside");
+  // The first task makes the consumer; who asks one that is not there gets no answer.
+  Client client(site.broker->url());
+  client.publish(kBenchSubject, start_event(kCount));
+  client.flush();
+  process.wait_for("millrace_tasks", 1);
+  natsMsg* found = nullptr;
+  while (natsConnection_RequestString(&found, client.handle(),
+                                      "$JS.API.STREAM.MSG.GET.MILLRACE_TASKS", R"({"seq":1})",
+                                      5000) != NATS_OK) {
+  }
+  natsMsg_Destroy(found);
   const auto all = workers(site.broker->url(), "default+bench");
+  process.wait_for("millrace_instances_ended_total", 1);
   int64_t half = 0;
   Load load(site.broker->url(), kCount);
   const Stopwatch watch;
