@@ -353,13 +353,13 @@ void Visit::count_anew(size_t index, const ActionPolicy& policy) {
   }
 }
 
+Effect stopping(const Instance& instance, const Call& call, bool at_once) {
+  if (call.outside) return StopTask{call.id};
+  return CancelChild{instance.space, call.id, at_once};
+}
+
 void Visit::stop_call(size_t index) {
-  const Call& call = instance_.calls[index];
-  if (call.outside) {
-    effects_.emplace_back(StopTask{call.id});
-  } else {
-    effects_.emplace_back(CancelChild{instance_.space, call.id});
-  }
+  effects_.push_back(stopping(instance_, instance_.calls[index]));
 }
 
 void Visit::retry_call(size_t index, TimePoint at) {

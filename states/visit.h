@@ -26,6 +26,10 @@ namespace millrace {
 template <class T>
 using Evaluated = tl::expected<T, Outcome>;
 
+/// What stops a running call of `instance`. The tasks of a child go down with it `at_once`, or
+/// finish first.
+Effect stopping(const Instance& instance, const Call& call, bool at_once = true);
+
 class Visit {
  public:
   /// `results` are those of the evaluations that this step has asked for so far, in order;

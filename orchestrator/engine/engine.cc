@@ -215,7 +215,7 @@ class Stepper {
     for (Call& call : instance_.calls) {
       if (call.status == Call::Status::kRunning && call.outside) continue;
       if (call.status == Call::Status::kRunning) {
-        result_.effects.emplace_back(CancelChild{instance_.space, call.id, false});
+        result_.effects.push_back(stopping(instance_, call, false));
       }
       if (call.status != Call::Status::kDone) call.status = Call::Status::kFailed;
       call.retry_at.reset();
@@ -231,7 +231,7 @@ class Stepper {
       const Call& call = instance_.calls[i];
       const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= now_; };
       if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
-      result_.effects.emplace_back(StopTask{call.id});
+      result_.effects.push_back(stopping(instance_, call));
       task_is_over(i);
       if (instance_.phase == Phase::kEnded) return;
     }
@@ -636,11 +636,7 @@ class Stepper {
     instance_.slots.clear();
     for (const Call& call : instance_.calls) {
       if (call.status != Call::Status::kRunning) continue;
-      if (call.outside) {
-        result_.effects.emplace_back(StopTask{call.id});
-      } else {
-        result_.effects.emplace_back(CancelChild{instance_.space, call.id, cancels_at_once_});
-      }
+      result_.effects.push_back(stopping(instance_, call, cancels_at_once_));
     }
     instance_.calls.clear();
   }
