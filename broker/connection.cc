@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,7 @@ constexpr int kPingIntervalMillis = 5'000;  // a dead peer is noticed within 15 
 constexpr int kWriteDeadlineMillis = 5'000;
 constexpr int64_t kShortestWaitMillis = 100;
 constexpr int64_t kLongestWaitMillis = 2'000;
+constexpr int64_t kRoundTripMillis = 1'000;
 constexpr int kIoBufferBytes = 128 << 10;
 
 /// 100 ms, doubled with each failure up to 2 s, less up to a half so that clients do not come back
@@ -74,6 +77,7 @@ struct Connection::State {
   bool stopping = false;
   std::string complaint;
   std::shared_ptr<natsConnection> handle;
+  std::vector<NatsSubscriptionHandle> retired;
 
   std::mutex watchers_mutex;  ///< held while they are called: unwatch() waits for them
   std::map<uint64_t, std::function<void(LinkChange)>> watchers;
@@ -257,6 +261,7 @@ Connection::~Connection() {
   natsConnection_Close(state_->handle.get());
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->closed; });
+  state_->retired.clear();
 }
 
 bool Connection::connected() const {
@@ -328,6 +333,22 @@ std::string Connection::last_complaint() const {
 std::shared_ptr<natsConnection> Connection::handle() const {
   const std::lock_guard lock(state_->mutex);
   return state_->handle;
+}
+
+/// nats.c before 3.6 finds the subscription of a message under one lock and takes the
+/// subscription's own a moment later, without holding on to it (nats.c, issue 637). What answers
+/// the round trip is read behind that message.
+void Connection::retire(natsSubscription* subscription) const {
+  natsSubscription_Unsubscribe(subscription);
+  std::vector<NatsSubscriptionHandle> leaving;
+  std::unique_lock lock(state_->mutex);
+  leaving.swap(state_->retired);
+  leaving.emplace_back(subscription);
+  const std::shared_ptr<natsConnection> handle = state_->handle;
+  lock.unlock();
+  if (natsConnection_FlushTimeout(handle.get(), kRoundTripMillis) == NATS_OK) return;
+  lock.lock();
+  std::move(leaving.begin(), leaving.end(), std::back_inserter(state_->retired));
 }
 
 }  // namespace millrace

@@ -15,7 +15,9 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 
-struct __natsConnection;  // nats.h; only broker/ looks inside
+// nats.h; only broker/ looks inside
+struct __natsConnection;
+struct __natsSubscription;
 
 namespace millrace {
 
@@ -87,6 +89,11 @@ class Connection {
   /// The handle of nats.c, for the rest of broker/. It changes when the library gives up for good
   /// (a login refused twice) and a new one is made: ask again after each kConnected.
   std::shared_ptr<__natsConnection> handle() const;
+
+  /// Ends a subscription of that handle, for the rest of broker/, and frees it when nats.c can no
+  /// longer be about to put a message into it: after a round trip to the server, for which it waits
+  /// a second at most. Where there is none that is left to the next one, or to the end of this.
+  void retire(__natsSubscription* subscription) const;
 
  private:
   struct State;

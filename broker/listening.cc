@@ -11,12 +11,10 @@ constexpr size_t kFreedTogether = 64;
 
 }  // namespace
 
-Listening::Listening(std::shared_ptr<natsConnection> connection, const std::string& subject,
-                     Handler handler)
-    : connection_(std::move(connection)), handler_(std::move(handler)) {
-  natsSubscription* raw = nullptr;
+Listening::Listening(const Connection& connection, const std::string& subject, Handler handler)
+    : connection_(connection), handle_(connection.handle()), handler_(std::move(handler)) {
   status_ = natsConnection_Subscribe(
-      &raw, connection_.get(), subject.c_str(),
+      &subscription_, handle_.get(), subject.c_str(),
       [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
         auto* const listening = static_cast<Listening*>(self);
         listening->handler_(message);
@@ -24,11 +22,10 @@ Listening::Listening(std::shared_ptr<natsConnection> connection, const std::stri
         if (listening->spent_.size() >= kFreedTogether) listening->spent_.clear();
       },
       this);
-  subscription_.reset(raw);
   if (status_ != NATS_OK) return;
-  natsSubscription_SetPendingLimits(raw, -1, -1);
+  natsSubscription_SetPendingLimits(subscription_, -1, -1);
   status_ = natsSubscription_SetOnCompleteCB(
-      raw,
+      subscription_,
       [](void* self) {
         auto* const listening = static_cast<Listening*>(self);
         const std::lock_guard lock(listening->mutex_);
@@ -39,8 +36,8 @@ Listening::Listening(std::shared_ptr<natsConnection> connection, const std::stri
 }
 
 Listening::~Listening() {
+  if (subscription_ != nullptr) connection_.retire(subscription_);
   if (status_ != NATS_OK) return;
-  natsSubscription_Unsubscribe(subscription_.get());
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return done_; });
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "broker/connection.h"
 #include "broker/nats_handles.h"
 
 namespace millrace {
@@ -18,21 +19,21 @@ class Listening {
  public:
   using Handler = std::function<void(natsMsg*)>;
 
-  Listening(std::shared_ptr<natsConnection> connection, const std::string& subject,
-            Handler handler);
+  Listening(const Connection& connection, const std::string& subject, Handler handler);
   ~Listening();
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 
   /// What came of subscribing.
   natsStatus status() const { return status_; }
-  const std::shared_ptr<natsConnection>& connection() const { return connection_; }
+  const std::shared_ptr<natsConnection>& handle() const { return handle_; }
 
  private:
-  std::shared_ptr<natsConnection> connection_;
+  const Connection& connection_;
+  const std::shared_ptr<natsConnection> handle_;
   Handler handler_;
   natsStatus status_ = NATS_OK;
-  NatsSubscriptionHandle subscription_;
+  natsSubscription* subscription_ = nullptr;
   std::vector<NatsMsgHandle> spent_;  ///< only for the thread that calls
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -211,7 +211,7 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
     if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
   }
   if (status == NATS_OK) {
-    status = natsConnection_PublishMsg(listening_->connection().get(), raw);
+    status = natsConnection_PublishMsg(listening_->handle().get(), raw);
   }
   crash_point(CrashPoint::kSent);
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
@@ -221,18 +221,18 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
 /// next batch. Whether it could is seen by the acknowledgements.
 void JetStreamPublisher::Sender::flush() {
   if (listening_ == nullptr || listening_->status() != NATS_OK) return;
-  natsConnection_FlushTimeout(listening_->connection().get(),
+  natsConnection_FlushTimeout(listening_->handle().get(),
                               std::min(ack_timeout_, kMostFlush).count());
 }
 
 /// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
 void JetStreamPublisher::Sender::listen() {
-  std::shared_ptr<natsConnection> connection = connection_.handle();
-  if (listening_ && listening_->status() == NATS_OK && listening_->connection() == connection) {
+  if (listening_ && listening_->status() == NATS_OK &&
+      listening_->handle() == connection_.handle()) {
     return;
   }
   listening_.reset();
-  listening_ = std::make_unique<Listening>(std::move(connection), inbox_ + "*",
+  listening_ = std::make_unique<Listening>(connection_, inbox_ + "*",
                                            [this](natsMsg* message) { on_answer(message); });
 }
 

@@ -59,7 +59,7 @@ PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
       request_bytes_(std::max(kRequestBytes, 2 * connection.max_payload())) {}
 
 PullConsumer::~PullConsumer() {
-  subscription_.reset();
+  if (subscription_ != nullptr) connection_.retire(subscription_);
   if (name_.empty()) return;
   // One that stays because this gets lost goes by its inactive threshold.
   natsConnection_Publish(handle_.get(),
@@ -73,11 +73,9 @@ Status PullConsumer::listen() {
   const NatsInboxHandle inbox(raw_inbox);
   if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
   inbox_ = std::string(raw_inbox) + ".";
-  natsSubscription* raw = nullptr;
-  status = natsConnection_SubscribeSync(&raw, handle_.get(), (inbox_ + "*").c_str());
-  subscription_.reset(raw);
+  status = natsConnection_SubscribeSync(&subscription_, handle_.get(), (inbox_ + "*").c_str());
   // What may come is bounded by the requests; a limit would drop messages.
-  if (status == NATS_OK) status = natsSubscription_SetPendingLimits(raw, -1, -1);
+  if (status == NATS_OK) status = natsSubscription_SetPendingLimits(subscription_, -1, -1);
   if (status != NATS_OK) return tl::unexpected(nats_error(status, "subscribing to an inbox"));
   return {};
 }
@@ -175,7 +173,7 @@ PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, Delivery
   // Two heartbeats and a half, so that a late one is no alarm.
   const int64_t patience = wait ? (settings_.heartbeat * 5 / 2).count() : 0;
   natsMsg* raw = nullptr;
-  const natsStatus status = natsSubscription_NextMsg(&raw, subscription_.get(), patience);
+  const natsStatus status = natsSubscription_NextMsg(&raw, subscription_, patience);
   if (status == NATS_TIMEOUT && !wait) return Got::kNothing;
   if (status != NATS_OK) return Got::kBroken;
   message.reset(raw);
@@ -232,6 +230,6 @@ bool PullConsumer::send_requests() {
   return true;
 }
 
-void PullConsumer::interrupt() { natsSubscription_Unsubscribe(subscription_.get()); }
+void PullConsumer::interrupt() { natsSubscription_Unsubscribe(subscription_); }
 
 }  // namespace millrace

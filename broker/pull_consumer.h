@@ -94,7 +94,7 @@ class PullConsumer {
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;
-  NatsSubscriptionHandle subscription_;
+  natsSubscription* subscription_ = nullptr;
   std::string inbox_;  ///< fresh for each consumer; ends in a dot, the request's number follows
   std::string stream_name_;
   std::string name_;

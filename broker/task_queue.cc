@@ -330,14 +330,14 @@ Status TaskQueue::Runner::make_consumer(const std::string& subject) {
 bool TaskQueue::Runner::listen() {
   const std::shared_ptr<natsConnection> handle = connection_.handle();
   const auto hears = [&](const std::unique_ptr<Listening>& one) {
-    return one != nullptr && one->status() == NATS_OK && one->connection() == handle;
+    return one != nullptr && one->status() == NATS_OK && one->handle() == handle;
   };
   if (hears(replies_) && hears(words_)) return true;
   words_.reset();
   replies_.reset();
-  replies_ = std::make_unique<Listening>(handle, inbox_ + "*",
+  replies_ = std::make_unique<Listening>(connection_, inbox_ + "*",
                                          [this](natsMsg* message) { on_reply(message); });
-  words_ = std::make_unique<Listening>(handle, fmt::format("$JS.ACK.{}.>", kTasksStream),
+  words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", kTasksStream),
                                        [this](natsMsg* message) { on_word(message); });
   return hears(replies_) && hears(words_);
 }
