@@ -559,6 +559,8 @@ TEST_F(ServiceTest, AnAnswerCountsAlsoWhereTheBrokerWasRestartedMeanwhile) {
   ASSERT_TRUE(comes_to_hold([&] { return !connection_->connected(); }));
   ASSERT_TRUE(server_.process().start_again());
   ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
+  // Our subscriptions are sent again; behind a round trip the server has them.
+  ASSERT_TRUE(connection_->api("INFO", Json::object()));
   client_ = server_.client();
   client_->publish(request.reply, "1");
   client_->flush();
