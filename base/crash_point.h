@@ -21,7 +21,8 @@ enum class CrashPoint : uint8_t {
   kEventApplied,     ///< deduplicated, matched and stepped in memory
   kTimerApplied,     ///< the same of a timer that came due,
   kCommandApplied,   ///< of a command,
-  kResultApplied,    ///< of an evaluation's result,
+  kResultApplied,    ///< of an evaluation's result, or what was told of a task,
+  kDeliveryApplied,  ///< of what came of a webhook's delivery,
   kAckApplied,       ///< of an acknowledgement of the broker
   kCursorAlone,      ///< the batch will write the cursor and nothing else
   kFinished,         ///< the batch is a whole write-set, in memory
@@ -42,6 +43,15 @@ enum class CrashPoint : uint8_t {
   kEvaluationAsked,  ///< the workers have it
   kEvaluated,        ///< its result came,
   kResultQueued,     ///< and waits in the processor's queue
+  kHandingOut,       ///< a task is about to be handed out
+  kHandedOut,        ///< it is with what runs it,
+  kTaskSent,         ///< and, on its way to a worker, with the client library
+  kTold,             ///< something was told of a task,
+  kToldQueued,       ///< and waits in the processor's queue
+  kToldStored,       ///< it is synced, and whoever told it does not know that yet
+  kDelivering,       ///< an event for a webhook is about to be sent
+  kDeliveryTold,     ///< what came of it is known,
+  kDeliveryQueued,   ///< and waits in the processor's queue
   kAnswering,        ///< a command is about to be answered
   kAnswered,         ///< the gateway has the answer
 };
@@ -51,7 +61,7 @@ struct CrashPointName {
   std::string_view name;
 };
 
-inline constexpr std::array<CrashPointName, 30> kCrashPoints{{
+inline constexpr std::array<CrashPointName, 40> kCrashPoints{{
     {CrashPoint::kPulled, "pulled"},
     {CrashPoint::kDecoded, "decoded"},
     {CrashPoint::kDelivered, "delivered"},
@@ -60,6 +70,7 @@ inline constexpr std::array<CrashPointName, 30> kCrashPoints{{
     {CrashPoint::kTimerApplied, "timer-applied"},
     {CrashPoint::kCommandApplied, "command-applied"},
     {CrashPoint::kResultApplied, "result-applied"},
+    {CrashPoint::kDeliveryApplied, "delivery-applied"},
     {CrashPoint::kAckApplied, "ack-applied"},
     {CrashPoint::kCursorAlone, "cursor-alone"},
     {CrashPoint::kFinished, "finished"},
@@ -80,6 +91,15 @@ inline constexpr std::array<CrashPointName, 30> kCrashPoints{{
     {CrashPoint::kEvaluationAsked, "evaluation-asked"},
     {CrashPoint::kEvaluated, "evaluated"},
     {CrashPoint::kResultQueued, "result-queued"},
+    {CrashPoint::kHandingOut, "handing-out"},
+    {CrashPoint::kHandedOut, "handed-out"},
+    {CrashPoint::kTaskSent, "task-sent"},
+    {CrashPoint::kTold, "told"},
+    {CrashPoint::kToldQueued, "told-queued"},
+    {CrashPoint::kToldStored, "told-stored"},
+    {CrashPoint::kDelivering, "delivering"},
+    {CrashPoint::kDeliveryTold, "delivery-told"},
+    {CrashPoint::kDeliveryQueued, "delivery-queued"},
     {CrashPoint::kAnswering, "answering"},
     {CrashPoint::kAnswered, "answered"},
 }};

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/crash_point.h"
 #include "base/thread.h"
 #include "broker/listening.h"
 #include "broker/nats_status.h"
@@ -378,8 +379,10 @@ bool TaskQueue::Runner::send_message(const TaskMail::Message& mail) {
   }
   if (mail.queued && !make_consumer(mail.message->subject)) return false;
   const NatsMsgHandle message = nats_message(*mail.message, inbox_ + to_string(mail.task));
-  return message != nullptr &&
-         natsConnection_PublishMsg(connection_.handle().get(), message.get()) == NATS_OK;
+  const bool sent = message != nullptr &&
+                    natsConnection_PublishMsg(connection_.handle().get(), message.get()) == NATS_OK;
+  crash_point(CrashPoint::kTaskSent);
+  return sent;
 }
 
 /// From the stream that takes tasks, or from a service.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/crash_point.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/store/secrets.h"
 
@@ -70,6 +71,7 @@ Status Hooks::pump(const View& view, TimePoint now) {
     if (!setting->secret.empty()) {
       token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
     }
+    crash_point(CrashPoint::kDelivering);
     sender_.deliver(TRY(decode_json_event(record->event)), record->url, token,
                     [settled = settled_, number](std::optional<DeliveryFailure> failure) {
                       settled({number, std::move(failure)});

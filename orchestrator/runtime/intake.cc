@@ -111,14 +111,18 @@ void Intake::evaluated(EvaluatedInput input) {
 }
 
 void Intake::told(TaskNews news) {
+  crash_point(CrashPoint::kTold);
   const std::lock_guard guard(lock_);
   tasks_.push_back(std::move(news));
+  crash_point(CrashPoint::kToldQueued);
   work_came_.notify_one();
 }
 
 void Intake::delivered(DeliveryOutcome outcome) {
+  crash_point(CrashPoint::kDeliveryTold);
   const std::lock_guard guard(lock_);
   deliveries_made_.push_back(std::move(outcome));
+  crash_point(CrashPoint::kDeliveryQueued);
   work_came_.notify_one();
 }
 

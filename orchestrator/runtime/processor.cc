@@ -270,7 +270,9 @@ bool Processor::turn() {
   if (outcome) {
     act(work.links, std::move(*outcome));
     for (const TaskNews& news : work.tasks) {
-      if (news.stored) news.stored();
+      if (!news.stored) continue;
+      crash_point(CrashPoint::kToldStored);
+      news.stored();
     }
   } else {
     lose_batch(std::move(work), outcome.error());
@@ -377,6 +379,7 @@ Status Processor::hear(const Work& work, TimePoint now, Outbox::Then then) {
 Status Processor::hear_of_webhooks(const Work& work, TimePoint now) {
   for (const DeliveryOutcome& outcome : work.deliveries_made) {
     const auto given_up = TRY(hooks_.settle(tx_, outcome, now));
+    crash_point(CrashPoint::kDeliveryApplied);
     if (!given_up) continue;
     TRY(batch_.set_aside(*given_up, outcome.failure->error));
   }

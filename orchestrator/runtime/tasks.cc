@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "base/crash_point.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/variables.h"
 
@@ -148,7 +149,9 @@ void Tasks::hand_out(const View& view, const StartTask& task) {
   }
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
+  crash_point(CrashPoint::kHandingOut);
   runner_.run(std::move(out));
+  crash_point(CrashPoint::kHandedOut);
 }
 
 Status Tasks::hand_out_due(const View& view) {

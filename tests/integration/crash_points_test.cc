@@ -15,6 +15,7 @@
 #include "base/crash_point.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
+#include "tests/unit/functions/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -47,6 +48,12 @@ const Points kEvaluations = {CrashPoint::kEvaluating, CrashPoint::kEvaluationAsk
                              CrashPoint::kEvaluated, CrashPoint::kResultQueued,
                              CrashPoint::kResultApplied};
 
+const Points kTasks = {CrashPoint::kHandingOut,   CrashPoint::kHandedOut,  CrashPoint::kTaskSent,
+                       CrashPoint::kTold,         CrashPoint::kToldQueued, CrashPoint::kToldStored,
+                       CrashPoint::kResultApplied};
+const Points kWebhooks = {CrashPoint::kDelivering, CrashPoint::kDeliveryTold,
+                          CrashPoint::kDeliveryQueued, CrashPoint::kDeliveryApplied};
+
 /// A workflow `work`, what begins and wakes its instances, and how each of them must end. Three are
 /// begun by events and three by calls with the input that such an event would give.
 struct Scenario {
@@ -57,11 +64,13 @@ struct Scenario {
   std::vector<std::string> entered;             ///< the states, in order
   Points also;                                  ///< what it passes beside kAlways
   std::string status = "complete";
-  std::string error;     ///< its code
-  Duration at_least{0};  ///< between its start and its end, or its start and what it tells
-  bool tells = false;    ///< each instance generates one event `told`
-  std::string child;     ///< definition of a workflow `child`
-  size_t children = 0;   ///< that each instance calls
+  std::string error;         ///< its code
+  Duration at_least{0};      ///< between its start and its end, or its start and what it tells
+  bool tells = false;        ///< each instance generates one event `told`
+  std::string child;         ///< definition of a workflow `child`
+  size_t children = 0;       ///< that each instance calls
+  bool has_task = false;     ///< each instance has one, of service `echo`
+  bool has_webhook = false;  ///< that hears of each instance's completion
 };
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
@@ -209,19 +218,92 @@ states:
      .at_least = Duration(100),
      .child = "id: child\nstates:\n- {id: a, type: delay, duration: PT0.05S}\n",
      .children = 3},
+    {.name = "action",
+     .definition = "functions: [{id: f, type: knative-namespace, service: echo}]\n" +
+                   std::string(kStart) + R"(
+- {id: a, type: action, action: {function: f, input: jq(.begin.key)}, transition: b}
+- {id: b, type: switch, conditions: [{condition: jq(.return == .begin.key), transition: c}]}
+- {id: c, type: noop}
+)",
+     .entered = {"a", "b", "c"},
+     .also = kTasks,
+     .has_task = true},
+    {.name = "webhook",
+     .definition = std::string(kStart) + "- {id: a, type: noop}\n",
+     .entered = {"a"},
+     .also = kWebhooks,
+     .has_webhook = true},
+};
+
+/// A webhook that takes everything.
+class Hook {
+ public:
+  std::string url() const { return peer_.url("/hook"); }
+
+  /// The ids of the events that came, by the instance that they are about.
+  std::map<std::string, std::set<std::string>> ids() {
+    std::map<std::string, std::set<std::string>> found;
+    for (const HttpPeer::Request& request : peer_.requests(0)) {
+      if (request.method != "POST") continue;
+      found[request.header("ce-subject")].insert(request.header("ce-id"));
+    }
+    return found;
+  }
+
+ private:
+  HttpPeer peer_{[](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.method != "OPTIONS") return connection.answer(204);
+    return connection.answer(200, "", {{"WebHook-Allowed-Origin", "*"}});
+  }};
+};
+
+/// Answers each task of service `echo` with its input.
+class EchoWorker {
+ public:
+  explicit EchoWorker(const NatsServer& nats) : client_(nats.client()) {
+    client_->subscribe("echo.next");
+  }
+
+  /// Takes what is there by now, or comes at once.
+  void work() {
+    client_->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.default+echo",
+                     R"({"batch":8,"no_wait":true})", "echo.next");
+    client_->flush();
+    while (const auto task = client_->next(Duration(1))) {
+      if (task->reply.empty()) continue;  // the end of the request
+      ids_[task->data].insert(header(*task, "Direktiv-ActionID"));
+      client_->publish_acked(header(*task, "Millrace-Reply"), "", task->data);
+    }
+  }
+
+  /// The action ids that it got, by input.
+  const std::map<std::string, std::set<std::string>>& ids() const { return ids_; }
+
+ private:
+  static std::string header(const RawNatsClient::Message& message, const std::string& name) {
+    const size_t begin = message.headers.find("\r\n" + name + ": ") + name.size() + 4;
+    return message.headers.substr(begin, message.headers.find("\r\n", begin) - begin);
+  }
+
+  std::unique_ptr<RawNatsClient> client_;
+  std::map<std::string, std::set<std::string>> ids_;
 };
 
 /// The program through one scenario: what its death leaves without an answer is asked again.
 class Walk {
  public:
-  Walk(const NatsServer& nats, RawNatsClient& client, const Scenario& scenario,
+  Walk(const NatsServer& nats, RawNatsClient& client, Hook& hook, const Scenario& scenario,
        const std::filesystem::path& prepared, const Variables& faults)
       : scenario_(scenario),
         client_(client),
+        worker_(nats),
+        hook_(hook),
         subscriber_(nats.client()),
         server_(nats.url(), {}, MILLRACE_FAULTS_PROGRAM) {
     client_.api("STREAM.DELETE.MILLRACE_EVENTS");
     client_.api("STREAM.DELETE.MILLRACE_DLQ");
+    client_.api("STREAM.DELETE.MILLRACE_TASKS");
+    client_.api("STREAM.DELETE.MILLRACE_RESULTS");
     subscriber_->subscribe("millrace.events.default.told");
     subscriber_->flush();
     std::filesystem::copy(prepared, server_.data());
@@ -245,6 +327,15 @@ class Walk {
         return one.at("status") == "complete" || one.at("status") == "failed";
       });
     });
+    if (scenario_.has_webhook) {
+      until("the webhook has heard of all", [&] {
+        const auto heard = hook_.ids();
+        const std::vector<Json> all = instances();
+        return std::all_of(all.begin(), all.end(), [&](const Json& one) {
+          return heard.contains(one.at("id").get<std::string>());
+        });
+      });
+    }
     if (scenario_.tells) until("all is told", [&] { return told().size() >= std::size(kKeys); });
   }
 
@@ -277,9 +368,12 @@ class Walk {
       EXPECT_EQ(instance.value(Json::json_pointer("/error/code"), ""), scenario_.error);
       EXPECT_TRUE(started.emplace(key, expect_history(id)).second) << key << " twice";
       EXPECT_EQ(calls_.contains(key) ? call(key) : id, id) << "the answer to " << key;
+      EXPECT_EQ(hook_.ids()[id].size(), scenario_.has_webhook ? 1U : 0U) << "ids, however often";
     }
     EXPECT_EQ(calls_.size(), 3U);
     expect_told(started);
+    EXPECT_EQ(worker_.ids().size(), scenario_.has_task ? std::size(kKeys) : 0);
+    for (const auto& [key, ids] : worker_.ids()) EXPECT_EQ(ids.size(), 1U) << "the task of " << key;
     if (scenario_.children > 0) {
       EXPECT_EQ(items("instances?workflow=child").size(), std::size(kKeys) * scenario_.children);
     }
@@ -308,6 +402,7 @@ class Walk {
   void until(std::string_view what, const Condition& condition) {
     const bool came = eventually([&] {
       revive();
+      if (scenario_.has_task) worker_.work();
       return condition();
     });
     CHECK(came, "{}: not so after half a minute: {}\n{}", scenario_.name, what,
@@ -413,6 +508,8 @@ class Walk {
 
   const Scenario& scenario_;
   RawNatsClient& client_;
+  EchoWorker worker_;
+  Hook& hook_;
   std::unique_ptr<RawNatsClient> subscriber_;
   MillraceServer server_;
   bool listens_ = false;
@@ -427,6 +524,11 @@ class Faults : public testing::Test {
     MillraceServer server("nats://127.0.0.1:1");  // where nobody is
     server.start();
     server.apply(scenario.definition);
+    if (scenario.has_webhook) {
+      const Json settings = {
+          {"webhooks", {{{"url", hook_.url()}, {"types", {"millrace.instance.completed"}}}}}};
+      CHECK(server.ask("PUT", "/v1/ns/default", dump_json(settings)).status == 200);
+    }
     if (!scenario.child.empty()) server.apply(scenario.child);
     server.stop();
     std::filesystem::copy(server.data(), prepared());
@@ -436,6 +538,7 @@ class Faults : public testing::Test {
 
   NatsServer nats_;
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
+  Hook hook_;
   TemporaryFolder folder_;
 };
 
@@ -458,7 +561,7 @@ TEST_P(CrashPoints, LoseAndRepeatNothing) {
     const bool is_passed = kAlways.contains(point) || scenario.also.contains(point);
     for (int hit = 1; hit <= (is_passed ? kHits : 1); ++hit) {
       campaign.run(fmt::format("{}:{}", name, hit), [&, point_name = name] {
-        Walk walk(nats_, *client_, scenario, prepared(), crash_at(point_name, hit));
+        Walk walk(nats_, *client_, hook_, scenario, prepared(), crash_at(point_name, hit));
         walk.drive();
         if (is_passed) {
           walk.await_death();
@@ -480,7 +583,7 @@ TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
   prepare(scenario);
   for (int hit = 1; hit <= kHits; ++hit) {
     campaign.run(fmt::format("cursor-alone:{}", hit), [&] {
-      Walk walk(nats_, *client_, scenario, prepared(), crash_at("cursor-alone", hit));
+      Walk walk(nats_, *client_, hook_, scenario, prepared(), crash_at("cursor-alone", hit));
       walk.drive();
       walk.publish_unmatched_until_it_ends();
       EXPECT_EQ(walk.deaths().at(0).code, kKilled);
@@ -566,7 +669,7 @@ TEST_P(FailedDisk, EndsTheProcessAndTheRestartIsRight) {
     for (int nth = 1; nth <= kLeastCommits; ++nth) {
       const std::string fault = fmt::format("{}:{}", GetParam(), nth);
       campaign.run(scenario.name + " " + fault, [&] {
-        Walk walk(nats_, *client_, scenario, prepared(),
+        Walk walk(nats_, *client_, hook_, scenario, prepared(),
                   {{"MILLRACE_FILES", fault}, kCheckpointsAtOnce});
         walk.drive();
         walk.await_death();
