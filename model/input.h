@@ -99,11 +99,16 @@ struct ApplyWorkflow {
   std::string text;                          ///< as given
   std::shared_ptr<const Workflow> workflow;  ///< what it says
 };
+/// How far a command has got that changes more instances than one batch should.
+struct Sweep {
+  size_t changed = 0;              ///< instances, so far
+  std::optional<InstanceId> last;  ///< all up to this one are done; none: it is to begin
+};
 struct DeleteWorkflow {
   std::string space;
   std::string id;
-  bool cancel = false;   ///< cancel its living instances instead of refusing
-  size_t cancelled = 0;  ///< by earlier batches, where they are many
+  bool cancel = false;  ///< cancel its living instances instead of refusing
+  Sweep sweep;
 };
 struct StartInstance {
   std::string space;
@@ -155,7 +160,7 @@ struct PauseWorkflow {
   std::string space;
   std::string id;
   bool paused = true;  ///< false: it goes on
-  size_t changed = 0;  ///< instances, by earlier batches, where they are many
+  Sweep sweep;
 };
 /// Calls of a paused service wait until it goes on, and go out gradually then.
 struct PauseService {
@@ -170,8 +175,8 @@ struct CreateNamespace {
 };
 struct DeleteNamespace {
   std::string name;
-  bool cancel = false;
-  size_t cancelled = 0;  ///< as in DeleteWorkflow
+  bool cancel = false;  ///< as in DeleteWorkflow
+  Sweep sweep;
 };
 /// Whose variables: those of a workflow, of an instance, or of the namespace itself.
 struct VariablePlace {

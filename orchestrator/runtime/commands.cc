@@ -1,7 +1,6 @@
 #include "orchestrator/runtime/commands.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,11 +13,8 @@
 namespace millrace {
 namespace {
 
-/// How many instances one batch cancels of those that go with their workflow.
-constexpr size_t kCancelledAtOnce = 250;
-
-/// And how many it pauses, or has go on.
-constexpr size_t kPausedAtOnce = 250;
+/// How many instances one batch steps, about, where a command concerns many.
+constexpr size_t kSteppedAtOnce = 250;
 
 /// And how many variables or secrets it erases of those that go with their owner.
 constexpr size_t kErasedAtOnce = 1'000;
@@ -75,18 +71,16 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& co
   const WorkflowEntry entry = *TRY(workflow_of(command.space, command.id));
   if (!command.cancel) {
     TRY(refuse_living(
-        entry.space, entry.number,
+        count_living(entry.space, entry.number),
         {"workflow.has_instances", fmt::format("workflow \"{}\" has living instances", entry.id)}));
   }
   DeleteWorkflow rest = command;
-  const size_t cancelled = TRY(cancel_some(now, entry.space, entry.number));
-  rest.cancelled += cancelled;
-  if (cancelled == kCancelledAtOnce) return rest;
+  if (!TRY(cancel_some(now, entry.space, entry.number, rest.sweep))) return rest;
   const VariableOwner owner{
       .scope = VariableScope::kWorkflow, .space = entry.space, .workflow = entry.number};
   if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return rest;
   TRY(remove_workflow(entry, command.space));
-  return Json{{"cancelled", rest.cancelled}};
+  return Json{{"cancelled", rest.sweep.changed}};
 }
 
 /// Of which no instance lives any more.
@@ -284,18 +278,21 @@ Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& comman
 
 Result<Commands::Progress> Commands::run(TimePoint now, const PauseWorkflow& command) {
   const WorkflowEntry entry = *TRY(workflow_of(command.space, command.id));
-  if (entry.paused != command.paused) {
+  const bool begins = !command.sweep.last;
+  if (begins && entry.paused != command.paused) {
     draft_.catalog.pause_workflow(draft_.tx, entry.number, command.paused);
   }
   PauseWorkflow rest = command;
-  const auto others = TRY(instances_.living(entry, !command.paused, kPausedAtOnce));
-  for (const InstanceId& id : others) {
-    Touched* const touched = TRY(instances_.touch(entry.space, id));
-    TRY(instances_.step(now, *touched, command.paused ? Stimulus(Pause{}) : Stimulus(Resume{})));
-    ++rest.changed;
+  // Where somebody wanted the opposite since it began, the last word counts.
+  const bool paused = begins ? command.paused : entry.paused;
+  if (paused == command.paused) {
+    const auto is_one = [&](const Instance& head) {
+      return head.revision.workflow == entry.number && head.paused != paused && !head.cancelling;
+    };
+    const Stimulus stimulus = paused ? Stimulus(Pause{}) : Stimulus(Resume{});
+    if (!TRY(step_some(now, entry.space, stimulus, is_one, rest.sweep))) return rest;
   }
-  if (others.size() == kPausedAtOnce) return rest;
-  return Json{{"id", entry.id}, {"paused", command.paused}, {"changed", rest.changed}};
+  return Json{{"id", entry.id}, {"paused", paused}, {"changed", rest.sweep.changed}};
 }
 
 Result<Json> Commands::run(TimePoint, const PauseService& command) {
@@ -340,14 +337,12 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
     return fail("namespace.not_empty", "the namespace \"default\" stays");
   }
   if (!command.cancel) {
-    TRY(refuse_living(space, std::nullopt,
+    TRY(refuse_living(count_living(space, std::nullopt),
                       {"namespace.not_empty",
                        fmt::format("namespace \"{}\" has living instances", command.name)}));
   }
   DeleteNamespace rest = command;
-  const size_t cancelled = TRY(cancel_some(now, space, std::nullopt));
-  rest.cancelled += cancelled;
-  if (cancelled == kCancelledAtOnce) return rest;
+  if (!TRY(cancel_some(now, space, std::nullopt, rest.sweep))) return rest;
   if (TRY(erase_all_variables(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
   if (TRY(erase_secrets(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
   std::vector<WorkflowEntry> entries;
@@ -357,7 +352,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   for (const WorkflowEntry& entry : entries) TRY(remove_workflow(entry, command.name));
   TRY(forget_delayed(space));
   draft_.catalog.remove_namespace(draft_.tx, command.name);
-  return Json{{"cancelled", rest.cancelled}};
+  return Json{{"cancelled", rest.sweep.changed}};
 }
 
 Result<VariableOwner> Commands::owner_of(const VariablePlace& place) {
@@ -419,26 +414,48 @@ Status Commands::forget_delayed(NamespaceNumber space) {
   return {};
 }
 
-Status Commands::refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
-                               const Error& refusal) const {
-  const auto living = TRY(instances_.living(space, workflow, std::numeric_limits<size_t>::max()));
-  if (living.empty()) return {};
+size_t Commands::count_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow) const {
+  if (workflow) return draft_.living.count(*workflow);
+  size_t count = 0;
+  for (const auto& [number, entry] : draft_.catalog.workflows()) {
+    if (entry.space == space) count += draft_.living.count(number);
+  }
+  return count;
+}
+
+Status Commands::refuse_living(size_t living, const Error& refusal) const {
+  if (living == 0) return {};
   return fail(refusal.code, fmt::format("{}: {}; cancel them with it: ?cancel=1, --cancel",
-                                        refusal.message, living.size()));
+                                        refusal.message, living));
 }
 
 /// Cancels as many of the living instances of a workflow, or of the whole namespace, as one batch
-/// should. Returns how many; fewer than kCancelledAtOnce: these were all.
-Result<size_t> Commands::cancel_some(TimePoint now, NamespaceNumber space,
-                                     std::optional<WorkflowNumber> workflow) {
-  const auto living = TRY(instances_.living(space, workflow, kCancelledAtOnce));
-  for (const InstanceId& id : living) {
+/// should. Returns whether none lives any more.
+Result<bool> Commands::cancel_some(TimePoint now, NamespaceNumber space,
+                                   std::optional<WorkflowNumber> workflow, Sweep& sweep) {
+  if (count_living(space, workflow) == 0) return true;
+  const auto is_one = [&](const Instance& head) {
+    return !workflow || head.revision.workflow == *workflow;
+  };
+  const Cancel cancel{{"direktiv.cancels.api", "cancelled with its workflow"}};
+  TRY(step_some(now, space, cancel, is_one, sweep));
+  return count_living(space, workflow) == 0;
+}
+
+/// Steps as many of those living for which `is_one` holds as one batch should, behind those that
+/// earlier ones came to. Returns whether these were all.
+Result<bool> Commands::step_some(TimePoint now, NamespaceNumber space, const Stimulus& stimulus,
+                                 const std::function<bool(const Instance& head)>& is_one,
+                                 Sweep& sweep) {
+  const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, is_one));
+  for (const InstanceId& id : some.ids) {
     Touched* const touched = TRY(instances_.touch(space, id));
     CHECK(touched != nullptr);
-    TRY(instances_.step(now, *touched,
-                        Cancel{{"direktiv.cancels.api", "cancelled with its workflow"}}));
+    TRY(instances_.step(now, *touched, stimulus));
   }
-  return living.size();
+  sweep.changed += some.ids.size();
+  sweep.last = some.last;
+  return !some.last;
 }
 
 }  // namespace millrace

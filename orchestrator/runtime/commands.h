@@ -1,6 +1,7 @@
 // Commands: what people and programs ask for, carried out in the batch in hand. Engine thread only.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -63,10 +64,13 @@ class Commands {
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
   Result<VariableOwner> owner_of(const VariablePlace& place);
-  Status refuse_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow,
-                       const Error& refusal) const;
-  Result<size_t> cancel_some(TimePoint now, NamespaceNumber space,
-                             std::optional<WorkflowNumber> workflow);
+  /// Those of a workflow, or of the whole namespace.
+  size_t count_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow) const;
+  Status refuse_living(size_t living, const Error& refusal) const;
+  Result<bool> cancel_some(TimePoint now, NamespaceNumber space,
+                           std::optional<WorkflowNumber> workflow, Sweep& sweep);
+  Result<bool> step_some(TimePoint now, NamespaceNumber space, const Stimulus& stimulus,
+                         const std::function<bool(const Instance& head)>& is_one, Sweep& sweep);
   Status set_settings(NamespaceNumber space, const Json& settings);
   Status forget_delayed(NamespaceNumber space);
 

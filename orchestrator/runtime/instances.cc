@@ -12,6 +12,10 @@
 namespace millrace {
 namespace {
 
+/// How many of those living a batch looks at for the few that a command concerns: some
+/// milliseconds.
+constexpr size_t kLookedAtOnce = 10'000;
+
 /// The places of the records that have this for their data.
 std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
   std::vector<size_t> places;
@@ -243,39 +247,28 @@ Status Instances::set_aside(const Instance& instance, const Publish& asked) {
       instance.sealed);
 }
 
-Result<std::vector<InstanceId>> Instances::living_that(
-    NamespaceNumber space, const std::function<bool(const Instance& head)>& is_one,
-    size_t most) const {
-  std::vector<InstanceId> found;
-  const auto see = [&](const Instance& head) {
-    if (is_one(head)) found.push_back(head.id);
-    return found.size() < most;
-  };
+Result<Instances::Some> Instances::living(
+    NamespaceNumber space, const std::optional<InstanceId>& behind, size_t most,
+    const std::function<bool(const Instance& head)>& is_one) const {
+  Some some;
+  size_t looked_at = 0;
+  const auto is_enough = [&] { return looked_at >= kLookedAtOnce || some.ids.size() >= most; };
+  TRY(each_living(draft_.tx, space, behind, [&](const Instance& head) {
+    ++looked_at;
+    some.last = head.id;
+    if (!touched_.contains(head.id) && is_one(head)) some.ids.push_back(head.id);
+    return !is_enough();
+  }));
+  if (!is_enough()) some.last.reset();
   // What this batch has touched is not in the rows yet, or no longer what they say.
-  for (const auto& [id, touched] : touched_) {
-    if (touched.instance.space != space || has_ended(touched.instance.status)) continue;
-    if (!see(touched.instance)) return found;
+  auto next = behind ? touched_.upper_bound(*behind) : touched_.begin();
+  const auto end = some.last ? touched_.upper_bound(*some.last) : touched_.end();
+  for (; next != end; ++next) {
+    const Instance& instance = next->second.instance;
+    if (instance.space != space || has_ended(instance.status)) continue;
+    if (is_one(instance)) some.ids.push_back(instance.id);
   }
-  TRY(each_living(draft_.tx, space,
-                  [&](const Instance& head) { return touched_.contains(head.id) || see(head); }));
-  return found;
-}
-
-Result<std::vector<InstanceId>> Instances::living(NamespaceNumber space,
-                                                  std::optional<WorkflowNumber> workflow,
-                                                  size_t most) const {
-  const auto is_one = [&](const Instance& head) {
-    return !workflow || head.revision.workflow == *workflow;
-  };
-  return living_that(space, is_one, most);
-}
-
-Result<std::vector<InstanceId>> Instances::living(const WorkflowEntry& entry, bool paused,
-                                                  size_t most) const {
-  const auto is_one = [&](const Instance& head) {
-    return head.revision.workflow == entry.number && head.paused == paused && !head.cancelling;
-  };
-  return living_that(entry.space, is_one, most);
+  return some;
 }
 
 Status Instances::write() {

@@ -2,6 +2,7 @@
 // the batch's inputs concern it, and written once at the end. Engine thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,13 +75,14 @@ class Instances {
   /// events then, in their order.
   Result<bool> offer_recent(TimePoint now, Touched& touched);
 
-  /// Those living of a workflow, or of the whole namespace, as the batch leaves them; not more than
-  /// `most`.
-  Result<std::vector<InstanceId>> living(NamespaceNumber space,
-                                         std::optional<WorkflowNumber> workflow, size_t most) const;
-  /// Those of a workflow that are paused, or are not.
-  Result<std::vector<InstanceId>> living(const WorkflowEntry& entry, bool paused,
-                                         size_t most) const;
+  struct Some {
+    std::vector<InstanceId> ids;
+    std::optional<InstanceId> last;  ///< there may be more behind this one; none: these are all
+  };
+  /// The next living ones of a namespace behind `behind`, as the batch leaves them, for which
+  /// `is_one` holds: about `most`, of so many as a batch can look at.
+  Result<Some> living(NamespaceNumber space, const std::optional<InstanceId>& behind, size_t most,
+                      const std::function<bool(const Instance& head)>& is_one) const;
 
   /// Writes all that changed, and forgets them.
   Status write();
@@ -91,9 +93,6 @@ class Instances {
                  Beginning beginning);
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
-  Result<std::vector<InstanceId>> living_that(
-      NamespaceNumber space, const std::function<bool(const Instance& head)>& is_one,
-      size_t most) const;
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
   Status take(const Instance& instance, const Publish& asked);
   void take(const SetVariable& asked);

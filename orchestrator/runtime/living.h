@@ -1,5 +1,4 @@
-// Living: how many instances of each workflow have not ended, for those of which there may be only
-// one. A cache of the heads, kept in step where instances begin and end. Engine thread only.
+// Living: how many instances of each workflow have not ended. A cache of the heads, kept in step where instances begin and end. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +19,10 @@ class Living {
   }
 
   bool any(WorkflowNumber workflow) const { return counts_.contains(workflow); }
+  size_t count(WorkflowNumber workflow) const {
+    const auto found = counts_.find(workflow);
+    return found == counts_.end() ? 0 : found->second;
+  }
 
  private:
   std::map<WorkflowNumber, size_t> counts_;

@@ -362,9 +362,11 @@ Status each_living(const View& view, const std::function<void(Instance head)>& s
               });
 }
 
-Status each_living(const View& view, NamespaceNumber space,
+Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
                    const std::function<bool(const Instance& head)>& see) {
-  return walk(view, Table::kLive, space_prefix(space), {},
+  // Behind all of its parts.
+  const std::string from = behind ? instance_prefix(space, *behind).append("\xff") : "";
+  return walk(view, Table::kLive, space_prefix(space), from,
               [&](std::string_view key, std::string_view value) -> Result<bool> {
                 if (!is_head(key)) return true;
                 return see(TRY(rows::decode(view, Table::kLive, key, value, decode_head)));

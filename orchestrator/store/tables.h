@@ -106,8 +106,8 @@ Status erase_instance(Transaction& tx, const Instance& instance);
 
 /// All living heads (without JSON), in key order; the walk of start-up.
 Status each_living(const View& view, const std::function<void(Instance head)>& see);
-/// Those of a namespace, until `see` returns false.
-Status each_living(const View& view, NamespaceNumber space,
+/// Those of a namespace, behind `behind` if it is given, until `see` returns false.
+Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
                    const std::function<bool(const Instance& head)>& see);
 
 /// Heads of living and ended instances of a namespace, newest first, those before `before`; until

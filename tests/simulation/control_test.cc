@@ -217,6 +217,42 @@ TEST(Pause, OfAWorkflowHoldsItsInstancesAndThoseThatStartMeanwhile) {
   EXPECT_EQ(status(world, later), "waiting");
 }
 
+TEST(Pause, OfAWorkflowWithMoreInstancesThanOneBatchLooksAt) {
+  World world;
+  world.apply(kOrder);
+  world.apply("id: other\nstates:\n- {id: wait, type: delay, duration: PT1H}\n");
+  // Between the two of them are more than are looked at in one go.
+  const std::string first = world.start("order")["id"];
+  for (int i = 0; i < 10'500; ++i) {
+    world.command(StartInstance{.space = "default", .workflow = "other"});
+    if (i % 500 == 0) world.settle();
+  }
+  const std::string last = world.start("order")["id"];
+  EXPECT_EQ(world.must(PauseWorkflow{.space = "default", .id = "order"})["changed"], 2);
+  EXPECT_EQ(status(world, first), "paused");
+  EXPECT_EQ(status(world, last), "paused");
+}
+
+TEST(Pause, OfAWorkflowThatIsToGoOnMeanwhileIsGivenUp) {
+  for (const bool paused : {true, false}) {
+    World world;
+    world.apply(kOrder);
+    for (int i = 0; i < 600; ++i) world.start("order");
+    if (!paused) world.must(PauseWorkflow{.space = "default", .id = "order"});
+    const Answered first =
+        world.command(PauseWorkflow{.space = "default", .id = "order", .paused = paused});
+    const Answered second =
+        world.command(PauseWorkflow{.space = "default", .id = "order", .paused = !paused});
+    world.settle();
+    ASSERT_TRUE(first->has_value() && second->has_value());
+    EXPECT_EQ((**first).value()["paused"], !paused);
+    EXPECT_EQ((**second).value()["paused"], !paused);
+    for (const Json& one : world.instances()) {
+      EXPECT_EQ(one["status"], paused ? "waiting" : "paused");
+    }
+  }
+}
+
 TEST(Pause, OfAScheduledWorkflowHoldsWhatItsTicksStart) {
   World world;
   world.apply(R"(
