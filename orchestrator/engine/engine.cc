@@ -332,13 +332,18 @@ class Stepper {
   }
 
   void begin_again(StateIndex at) {
+    arm_execution(instance_, workflow_);
+    begin_at(at);
+    proceed({});
+  }
+
+  /// A run begins, with the data that the instance has by now.
+  void begin_at(StateIndex at) {
     instance_.state = at;
     instance_.attempt = 1;
     ++instance_.step;
     arm_run(instance_, workflow_, now_);
-    arm_execution(instance_, workflow_);
     begin_state(instance_, state().common(), now_);
-    proceed({});
   }
 
   void apply(const Abandon& abandon) {
@@ -598,11 +603,7 @@ class Stepper {
     ++instance_.run;
     tell(HistoryKind::kRun, Json{{"run", instance_.run}});
     instance_.data = lookup_.input(instance_);
-    instance_.state = workflow_.start.state;
-    instance_.attempt = 1;
-    ++instance_.step;
-    arm_run(instance_, workflow_, now_);
-    begin_state(instance_, state().common(), now_);
+    begin_at(workflow_.start.state);
   }
 
   void end(InstanceStatus status) {

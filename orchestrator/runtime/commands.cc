@@ -306,12 +306,12 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
   const bool changed =
       command.paused ? paused.insert(command.name).second : paused.erase(command.name) > 0;
   settings["paused"] = paused;
-  TRY(set_settings(space, settings));
+  TRY(set_settings(space, settings, TRY(parse_settings(settings))));
   return Json{{"name", command.name}, {"paused", command.paused}, {"changed", changed}};
 }
 
-Status Commands::set_settings(NamespaceNumber space, const Json& settings) {
-  NamespaceSettings parsed = TRY(parse_settings(settings));
+Status Commands::set_settings(NamespaceNumber space, const Json& settings,
+                              NamespaceSettings parsed) {
   const std::set<std::string, std::less<>> before = draft_.catalog.settings(space).paused;
   const std::set<std::string, std::less<>> after = parsed.paused;
   TRY(draft_.catalog.set_settings(draft_.tx, space, dump_json(settings), std::move(parsed)));
@@ -322,11 +322,13 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings) {
 }
 
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
-  if (command.settings) TRY(parse_settings(*command.settings));
+  std::optional<NamespaceSettings> settings;
+  if (command.settings) settings = TRY(parse_settings(*command.settings));
   const bool exists = draft_.catalog.find_namespace(command.name).has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
-  if (command.settings) {
-    TRY(set_settings(*draft_.catalog.find_namespace(command.name), *command.settings));
+  if (settings) {
+    const NamespaceNumber space = *draft_.catalog.find_namespace(command.name);
+    TRY(set_settings(space, *command.settings, *std::move(settings)));
   }
   return Json{{"name", command.name}, {"created", !exists}};
 }

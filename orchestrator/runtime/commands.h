@@ -71,7 +71,8 @@ class Commands {
                            std::optional<WorkflowNumber> workflow, Sweep& sweep);
   Result<bool> step_some(TimePoint now, NamespaceNumber space, const Stimulus& stimulus,
                          const std::function<bool(const Instance& head)>& is_one, Sweep& sweep);
-  Status set_settings(NamespaceNumber space, const Json& settings);
+  /// `parsed` is what parse_settings() makes of `settings`.
+  Status set_settings(NamespaceNumber space, const Json& settings, NamespaceSettings parsed);
   Status forget_delayed(NamespaceNumber space);
 
   Draft& draft_;
