@@ -1,27 +1,23 @@
 #include "functions/container.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <deque>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/programs.h"
 #include "base/thread.h"
 #include "functions/container_command.h"
+#include "functions/container_inbox.h"
+#include "functions/container_jobs.h"
 #include "functions/container_process.h"
 #include "functions/files.h"
 #include "functions/isolated.h"
@@ -35,8 +31,6 @@ namespace fs = std::filesystem;
 using Answer = tl::expected<std::string, WorkflowError>;
 
 constexpr const char* kSharedMount = "/mnt/shared";
-/// Signs of life without a line to tell.
-constexpr Duration kAliveEvery{1'000};
 /// What a container writes into its folder is measured, since nothing else bounds it.
 constexpr Duration kMeasureEvery{1'000};
 /// Written by the function, beside what was laid out for it.
@@ -44,28 +38,6 @@ constexpr uint64_t kMostWritten = 2 * kMaxFilesBytes;
 constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
 constexpr Duration kLongestPause{60'000};
 constexpr Duration kEndTimeout{10'000};
-
-/// A task, and which run of it: what comes late for one that was stopped and run again is not its.
-struct Ticket {
-  InstanceId task;
-  uint64_t number = 0;
-};
-
-// What comes in from other threads.
-struct RunTask {
-  Task task;
-};
-struct StopTask {
-  InstanceId task;
-};
-struct CallAlive {
-  Ticket ticket;
-};
-struct CallDone {
-  Ticket ticket;
-  Answer answer;
-};
-using Message = std::variant<RunTask, StopTask, CallAlive, CallDone>;
 
 TaskEnded failed(std::string_view code, std::string message) {
   return {.result = tl::unexpected(WorkflowError{std::string(code), std::move(message)})};
@@ -96,54 +68,50 @@ void remove_folder(const fs::path& folder) {
 
 }  // namespace
 
-/// The door of the loop: whoever comes in waits for nothing.
-class ContainerRunner::Inbox {
- public:
-  Inbox() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+struct ContainerService;
 
-  void put(Message message) {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_) return;
-    messages_.push_back(std::move(message));
-    wake();
-  }
-  void close() {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-    wake();
-  }
-  /// What has come; nullopt: it is closed.
-  std::optional<std::vector<Message>> take() {
-    uint64_t ignored = 0;
-    [[maybe_unused]] const ssize_t count = ::read(wake_.fd(), &ignored, sizeof ignored);
-    const std::lock_guard lock(mutex_);
-    if (is_closed_) return std::nullopt;
-    return std::exchange(messages_, {});
-  }
-  int fd() const { return wake_.fd(); }
+/// A container, from its start until nothing is left of it.
+struct ContainerBox {
+  std::string name;
+  fs::path folder;
+  std::unique_ptr<ContainerProcess> process;
+  Duration measured{};
+  OutputLines output_lines;
+  OutputLines error_lines;
+  bool is_let_go = false;  ///< it is being removed, and nobody's any more
 
- private:
-  void wake() {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t count = ::write(wake_.fd(), &one, sizeof one);
-  }
+  // Isolated.
+  std::optional<Ticket> job;
+  std::string output;
 
-  const Descriptor wake_;
-  std::mutex mutex_;
-  std::vector<Message> messages_;
-  bool is_closed_ = false;
+  // Reusable.
+  ContainerService* service = nullptr;
+  std::optional<ReadyProbe> probe;
+  bool is_ready = false;
+  std::set<InstanceId> calls;
+  Duration started{};
+  Duration last_used{};
 };
 
-/// All that the thread does. A task is a Job from run() until it has ended; a container is a Box
-/// from its start until nothing is left of it; a Service is a reusable function.
+/// Whose function, and of what.
+using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
+/// A reusable function.
+struct ContainerService {
+  Container container;
+  std::deque<Ticket> waiting;
+  uint32_t failures = 0;  ///< in a row
+  Duration kept_from{};   ///< before, `scale` is no reason to start another
+};
+
+/// All that the thread does.
 class ContainerRunner::Loop {
  public:
   Loop(ContainerSettings settings, HttpCaller& http, const Clock& clock, TaskSink& sink,
-       std::shared_ptr<Inbox> inbox)
+       std::shared_ptr<ContainerInbox> inbox)
       : settings_(std::move(settings)),
         http_(http),
         clock_(clock),
-        sink_(sink),
+        jobs_(sink),
         inbox_(std::move(inbox)) {}
 
   void run() {
@@ -151,10 +119,10 @@ class ContainerRunner::Loop {
     prepare_folder();
     clean_up();
     while (true) {
-      std::optional<std::vector<Message>> messages = inbox_->take();
+      std::optional<std::vector<ContainerMessage>> messages = inbox_->take();
       if (!messages) break;
       now_ = clock_.elapsed();
-      for (Message& message : *messages) {
+      for (ContainerMessage& message : *messages) {
         std::visit([this](auto& what) { take(std::move(what)); }, message);
       }
       look();
@@ -166,77 +134,35 @@ class ContainerRunner::Loop {
   }
 
  private:
-  struct Service;
-
-  struct Box {
-    std::string name;
-    fs::path folder;
-    std::unique_ptr<ContainerProcess> process;
-    Duration measured{};
-    OutputLines output_lines;
-    OutputLines error_lines;
-    bool is_let_go = false;  ///< it is being removed, and nobody's any more
-
-    // Isolated.
-    std::optional<Ticket> job;
-    std::string output;
-
-    // Reusable.
-    Service* service = nullptr;
-    std::optional<ReadyProbe> probe;
-    bool is_ready = false;
-    std::set<InstanceId> calls;
-    Duration started{};
-    Duration last_used{};
-  };
-
-  struct Job {
-    Task task;
-    uint64_t number = 0;
-    Box* box = nullptr;  ///< none: it waits
-    OutputAllowance left;
-    Duration told{};  ///< when it was last told to be alive
-  };
-
-  /// Whose function, and of what.
-  using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
-  struct Service {
-    Container container;
-    std::deque<Ticket> waiting;
-    uint32_t failures = 0;  ///< in a row
-    Duration kept_from{};   ///< before, `scale` is no reason to start another
-  };
+  using Box = ContainerBox;
+  using Job = ContainerJob;
+  using Service = ContainerService;
 
   // Messages.
 
   void take(RunTask message) {
-    const InstanceId id = message.task.id;
-    const auto [job, is_new] = jobs_.try_emplace(id);
-    if (!is_new) return;  // it is under way
-    job->second.task = std::move(message.task);
-    job->second.number = ++last_number_;
-    const Task& task = job->second.task;
-    if (task.deadline) deadlines_.emplace(*task.deadline, id);
+    const ContainerJob* const job = jobs_.add(std::move(message.task));
+    if (job == nullptr) return;  // it is under way
+    const Task& task = job->task;
     const auto& container = std::get<Container>(task.target);
-    const Ticket ticket{id, last_number_};
-    if (container.isolated) return isolated_.push_back(ticket);
+    if (container.isolated) return isolated_.push_back(job->ticket());
     Service& service = services_[{task.space, container.image, container.cmd, container.size}];
     service.container = container;  // the newest definition says what `scale` is
-    service.waiting.push_back(ticket);
+    service.waiting.push_back(job->ticket());
   }
 
   void take(StopTask message) {
-    Job* const job = find(message.task);
+    Job* const job = jobs_.find(message.task);
     if (job != nullptr) give_up(*job);
   }
 
   void take(CallAlive message) {
-    Job* const job = find(message.ticket);
-    if (job != nullptr) tell_alive(*job);
+    Job* const job = jobs_.find(message.ticket);
+    if (job != nullptr) jobs_.tell_alive(*job, now_);
   }
 
   void take(CallDone message) {
-    Job* const job = find(message.ticket);
+    Job* const job = jobs_.find(message.ticket);
     if (job == nullptr) return;
     const fs::path folder = job->box->folder / to_string(job->task.id);
     TaskEnded ended{.result = std::move(message.answer)};
@@ -251,33 +177,8 @@ class ContainerRunner::Loop {
 
   // Jobs.
 
-  Job* find(const InstanceId& task) {
-    const auto job = jobs_.find(task);
-    return job == jobs_.end() ? nullptr : &job->second;
-  }
-  Job* find(const Ticket& ticket) {
-    Job* const job = find(ticket.task);
-    return job != nullptr && job->number == ticket.number ? job : nullptr;
-  }
-
-  void tell(const Job& job, decltype(TaskReport::what) what) {
-    sink_.report({.task = job.task.id, .what = std::move(what)}, {});
-  }
-
-  void tell_alive(Job& job) {
-    if (now_ - job.told < kAliveEvery) return;
-    job.told = now_;
-    tell(job, TaskAlive());
-  }
-
-  void tell_lines(Job& job, std::vector<std::string> lines) {
-    if (lines.empty()) return tell_alive(job);
-    job.told = now_;
-    for (std::string& line : lines) tell(job, TaskOutput{std::move(line)});
-  }
-
   void end(Job& job, TaskEnded ended) {
-    tell(job, std::move(ended));
+    jobs_.tell(job, std::move(ended));
     forget(job);
   }
 
@@ -296,29 +197,16 @@ class ContainerRunner::Loop {
       box->last_used = now_;
       remove_folder(box->folder / to_string(id));
     }
-    if (job.task.deadline) deadlines_.erase({*job.task.deadline, id});
-    jobs_.erase(id);
+    jobs_.forget(job);
   }
 
   void give_up_overdue() {
     const TimePoint now = clock_.now();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      give_up(*find(InstanceId(deadlines_.begin()->second)));
-    }
-  }
-
-  /// The first that still waits.
-  Job* front(std::deque<Ticket>& waiting) {
-    while (!waiting.empty()) {
-      Job* const job = find(waiting.front());
-      if (job != nullptr) return job;
-      waiting.pop_front();
-    }
-    return nullptr;
+    while (Job* const job = jobs_.overdue(now)) give_up(*job);
   }
 
   void fail_waiting(std::deque<Ticket>& waiting, const Error& error) {
-    while (Job* const job = front(waiting)) {
+    while (Job* const job = jobs_.front(waiting)) {
       waiting.pop_front();
       end(*job, failed(error));
     }
@@ -356,9 +244,9 @@ class ContainerRunner::Loop {
   }
 
   bool is_anybody_waiting() {
-    return front(isolated_) != nullptr ||
+    return jobs_.front(isolated_) != nullptr ||
            std::any_of(services_.begin(), services_.end(),
-                       [this](auto& one) { return front(one.second.waiting) != nullptr; });
+                       [this](auto& one) { return jobs_.front(one.second.waiting) != nullptr; });
   }
 
   // Containers.
@@ -389,20 +277,15 @@ class ContainerRunner::Loop {
       return lose(box, fmt::format("its container ended with code {}: {}", *box.process->code(),
                                    box.process->last_errors()));
     }
-    Job& job = *find(*box.job);
+    Job& job = *jobs_.find(*box.job);
     IsolatedAnswer answer = read_isolated(
         box.folder,
         {.code = *box.process->code(), .output = box.output, .errors = box.process->last_errors()});
-    tell_rest(job, box.error_lines, "");
+    jobs_.tell_rest(job, box.error_lines, "");
     OutputLines lines;
-    tell_rest(job, lines, answer.log);
-    if (!answer.is_output_result) tell_rest(job, box.output_lines, box.output);
+    jobs_.tell_rest(job, lines, answer.log);
+    if (!answer.is_output_result) jobs_.tell_rest(job, box.output_lines, box.output);
     end(job, std::move(answer.ended));
-  }
-
-  void tell_rest(Job& job, OutputLines& lines, std::string_view bytes) {
-    for (std::string& line : lines.add(bytes, job.left)) tell(job, TaskOutput{std::move(line)});
-    for (std::string& line : lines.finish(job.left)) tell(job, TaskOutput{std::move(line)});
   }
 
   void watch(Box& box) {
@@ -429,14 +312,14 @@ class ContainerRunner::Loop {
     const std::string said = fmt::format("its container has written more than {} MiB, or {} files",
                                          kMaxFilesBytes >> 20, kMaxFilesEntries);
     if (box.service != nullptr) return lose(box, said);
-    end(*find(*box.job), failed(kFunctionTooLarge, said));
+    end(*jobs_.find(*box.job), failed(kFunctionTooLarge, said));
   }
 
   /// A reusable one that is not, or no longer, of use.
   void lose(Box& box, const std::string& why) {
     Service& service = *box.service;
     for (const InstanceId& id : std::set<InstanceId>(box.calls)) {
-      Job& job = *find(id);
+      Job& job = *jobs_.find(id);
       http_.stop(id);
       end(job, failed(kFunctionUnavailable, why));
     }
@@ -487,14 +370,14 @@ class ContainerRunner::Loop {
 
   /// Whether nobody wants it and nothing is left of it.
   bool is_over(Service& service) {
-    return service.container.scale == 0 && front(service.waiting) == nullptr &&
+    return service.container.scale == 0 && jobs_.front(service.waiting) == nullptr &&
            std::none_of(boxes_.begin(), boxes_.end(),
                         [&](const auto& box) { return box->service == &service; });
   }
 
   /// What waits goes to the container that has least to do.
   void call_ready(Service& service) {
-    while (Job* const job = front(service.waiting)) {
+    while (Job* const job = jobs_.front(service.waiting)) {
       Box* least = nullptr;
       for (const std::unique_ptr<Box>& box : boxes_) {
         const bool is_one = box->service == &service && box->is_ready && !box->is_let_go;
@@ -515,8 +398,8 @@ class ContainerRunner::Loop {
     job.box = &box;
     box.calls.insert(job.task.id);
     job.task.files.clear();
-    tell(job, TaskStarted());
-    const Ticket ticket{job.task.id, job.number};
+    jobs_.tell(job, TaskStarted());
+    const Ticket ticket = job.ticket();
     const auto alive = [inbox = inbox_, ticket] { inbox->put(CallAlive{ticket}); };
     const auto answered = [inbox = inbox_, ticket](Answer answer) {
       inbox->put(CallDone{ticket, std::move(answer)});
@@ -535,7 +418,7 @@ class ContainerRunner::Loop {
     std::deque<Ticket>* first = nullptr;
     uint64_t number = std::numeric_limits<uint64_t>::max();
     const auto offer = [&](std::deque<Ticket>& waiting) {
-      const Job* const job = front(waiting);
+      const Job* const job = jobs_.front(waiting);
       if (job == nullptr || job->number >= number) return;
       number = job->number;
       first = &waiting;
@@ -614,11 +497,11 @@ class ContainerRunner::Loop {
   }
 
   void start_isolated() {
-    Job& job = *front(isolated_);
+    Job& job = *jobs_.front(isolated_);
     isolated_.pop_front();
     const Task& task = job.task;
     std::unique_ptr<Box> box = new_box(task);
-    box->job = Ticket{task.id, job.number};
+    box->job = job.ticket();
     Box* const own = box.get();
     const fs::path folder = box->folder;
     Status done = lay_out_isolated(task, folder);
@@ -636,12 +519,12 @@ class ContainerRunner::Loop {
     job.box = own;
     job.task.files.clear();
     job.task.input.clear();
-    tell(job, TaskStarted());
+    jobs_.tell(job, TaskStarted());
   }
 
   void start_service(Service& service) {
     // To keep some takes no task: the name is then of nobody.
-    const Job* const first = front(service.waiting);
+    const Job* const first = jobs_.front(service.waiting);
     const Task task = first == nullptr ? Task() : first->task;
     std::unique_ptr<Box> box = new_box(task);
     box->service = &service;
@@ -665,11 +548,11 @@ class ContainerRunner::Loop {
   /// Of a reusable one it is told where there is no doubt whose it is.
   void heard(Box& box, OutputLines& lines, std::string_view bytes) {
     Job* job = nullptr;
-    if (box.job) job = find(*box.job);
-    if (box.calls.size() == 1) job = find(*box.calls.begin());
+    if (box.job) job = jobs_.find(*box.job);
+    if (box.calls.size() == 1) job = jobs_.find(*box.calls.begin());
     OutputAllowance nobodys;
     std::vector<std::string> whole = lines.add(bytes, job == nullptr ? nobodys : job->left);
-    if (job != nullptr) tell_lines(*job, std::move(whole));
+    if (job != nullptr) jobs_.tell_output(*job, std::move(whole), now_);
   }
 
   /// Of an isolated one it may be the result: that shows at the end.
@@ -677,7 +560,7 @@ class ContainerRunner::Loop {
     if (!box.job) return heard(box, box.output_lines, bytes);
     const size_t room = kMaxAnswerBytes + 1 - box.output.size();
     box.output += bytes.substr(0, room);
-    if (Job* const job = find(*box.job)) tell_alive(*job);
+    if (Job* const job = jobs_.find(*box.job)) jobs_.tell_alive(*job, now_);
   }
 
   // Time.
@@ -701,7 +584,7 @@ class ContainerRunner::Loop {
         at(service.kept_from);
       }
     }
-    if (!deadlines_.empty()) at(now_ + (deadlines_.begin()->first - clock_.now()));
+    if (const auto deadline = jobs_.next_deadline()) at(now_ + (*deadline - clock_.now()));
     return next;
   }
 
@@ -725,26 +608,23 @@ class ContainerRunner::Loop {
   ContainerSettings settings_;
   HttpCaller& http_;
   const Clock& clock_;
-  TaskSink& sink_;
-  const std::shared_ptr<Inbox> inbox_;
+  ContainerJobs jobs_;
+  const std::shared_ptr<ContainerInbox> inbox_;
 
   Duration now_{};
   std::string runtime_;
   std::unique_ptr<LeftoverRemoval> leftovers_;
   bool is_clean_ = false;
 
-  std::unordered_map<InstanceId, Job> jobs_;
-  std::set<std::pair<TimePoint, InstanceId>> deadlines_;
   std::deque<Ticket> isolated_;  ///< that wait for a container
   std::map<ServiceKey, Service> services_;
   std::vector<std::unique_ptr<Box>> boxes_;
-  uint64_t last_number_ = 0;
   uint64_t last_box_ = 0;
 };
 
 ContainerRunner::ContainerRunner(ContainerSettings settings, HttpCaller& http, const Clock& clock,
                                  TaskSink& sink)
-    : inbox_(std::make_shared<Inbox>()),
+    : inbox_(std::make_shared<ContainerInbox>()),
       loop_(std::make_unique<Loop>(std::move(settings), http, clock, sink, inbox_)),
       thread_([this] { loop_->run(); }) {}
 

@@ -18,6 +18,8 @@
 
 namespace millrace {
 
+class ContainerInbox;
+
 struct ContainerSettings {
   std::string runtime;  ///< podman or docker, or a path; empty: whichever is found, in that order
   std::filesystem::path folder;      ///< for files; made if missing, and emptied; without a comma
@@ -48,10 +50,9 @@ class ContainerRunner final : public TaskRunner {
   void stop(const InstanceId& task) override;
 
  private:
-  class Inbox;
   class Loop;
 
-  std::shared_ptr<Inbox> inbox_;
+  std::shared_ptr<ContainerInbox> inbox_;
   std::unique_ptr<Loop> loop_;
   std::thread thread_;
 };

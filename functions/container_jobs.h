@@ -1,0 +1,66 @@
+// ContainerJobs: the tasks that are done in containers, from run() to their end, and what is told
+// of them. For one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "functions/container_inbox.h"
+#include "functions/output_lines.h"
+
+namespace millrace {
+
+struct ContainerBox;  // container.cc
+
+struct ContainerJob {
+  Task task;
+  uint64_t number = 0;
+  ContainerBox* box = nullptr;  ///< none: it waits
+  OutputAllowance left;
+  Duration told{};  ///< when it was last told to be alive
+
+  Ticket ticket() const { return {task.id, number}; }
+};
+
+class ContainerJobs {
+ public:
+  explicit ContainerJobs(TaskSink& sink) : sink_(sink) {}
+
+  /// Null: it is under way.
+  ContainerJob* add(Task task);
+  /// Null: it has ended, or was stopped.
+  ContainerJob* find(const InstanceId& task);
+  ContainerJob* find(const Ticket& ticket);
+  void forget(const ContainerJob& job);
+  void clear();
+
+  /// The first of a queue that is still wanted; those before it are taken out.
+  ContainerJob* front(std::deque<Ticket>& waiting);
+
+  /// One whose deadline has come; null: there is none.
+  ContainerJob* overdue(TimePoint now);
+  std::optional<TimePoint> next_deadline() const;
+
+  void tell(const ContainerJob& job, decltype(TaskReport::what) what);
+  /// Not more often than is of use.
+  void tell_alive(ContainerJob& job, Duration now);
+  /// Lines, or that there is life without a whole one.
+  void tell_output(ContainerJob& job, std::vector<std::string> lines, Duration now);
+  /// What is left of a stream, and these bytes behind it.
+  void tell_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes);
+
+ private:
+  TaskSink& sink_;
+  std::unordered_map<InstanceId, ContainerJob> jobs_;
+  std::set<std::pair<TimePoint, InstanceId>> deadlines_;
+  uint64_t last_number_ = 0;
+};
+
+}  // namespace millrace
