@@ -192,7 +192,7 @@ std::vector<std::string> hostile_names() {
   for (size_t i = 0; i < kMaxFileDepth; ++i) deep += "/x";
   names.push_back(deep);
   std::string long_one;
-  for (int i = 0; i < 6; ++i) long_one += std::string(200, 'y') + "/";
+  for (int i = 0; i < 6; ++i) long_one.append(200, 'y').append("/");
   names.push_back(long_one + "z");
   return names;
 }
