@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "functions/descriptor.h"
 
 namespace millrace {
 

@@ -11,7 +11,7 @@
 
 #include <tl/expected.hpp>
 
-#include "functions/descriptor.h"
+#include "base/descriptor.h"
 #include "model/task.h"
 #include "orchestrator/runtime/seams.h"
 

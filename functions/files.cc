@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/json.h"
 #include "functions/archive.h"
-#include "functions/descriptor.h"
 #include "model/variable.h"
 
 namespace millrace {

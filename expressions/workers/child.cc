@@ -54,8 +54,8 @@ Result<Child> start_child(const std::string& program, const char* verb, int sock
   if (socketpair(AF_UNIX, socket_type | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail("jq.start", fmt::format("no socket for a {}: {}", verb, std::strerror(errno)));
   }
-  Child child{.socket = Socket(ends[0])};
-  const Socket childs_end(ends[1]);
+  Child child{.socket = Descriptor(ends[0])};
+  const Descriptor childs_end(ends[1]);
   const SpawnPlan plan(childs_end.fd());
   std::string name = "millrace";
   std::string part = verb;

@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "expressions/workers/socket.h"
 
 namespace millrace {
 
@@ -20,7 +20,7 @@ inline constexpr int kChildFd = 3;
 
 struct Child {
   pid_t pid = -1;
-  Socket socket;  ///< our end
+  Descriptor socket;  ///< our end
 };
 
 /// Starts `program` with that verb and a socket of that type (SOCK_STREAM, SOCK_SEQPACKET).

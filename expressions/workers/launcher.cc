@@ -60,12 +60,12 @@ class Packet {
   }
   void attach_nothing() { message_.msg_controllen = 0; }
 
-  Socket attached() {
+  Descriptor attached() {
     const cmsghdr* header = CMSG_FIRSTHDR(&message_);
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    return Socket(fd);
+    return Descriptor(fd);
   }
 
   msghdr* message() { return &message_; }
@@ -78,12 +78,12 @@ class Packet {
 
 class LauncherProcess {
  public:
-  explicit LauncherProcess(Socket program) : program_(std::move(program)) {
+  explicit LauncherProcess(Descriptor program) : program_(std::move(program)) {
     sigset_t ended;
     sigemptyset(&ended);
     sigaddset(&ended, SIGCHLD);
     sigprocmask(SIG_BLOCK, &ended, nullptr);
-    worker_ended_ = Socket(signalfd(-1, &ended, SFD_CLOEXEC));
+    worker_ended_ = Descriptor(signalfd(-1, &ended, SFD_CLOEXEC));
   }
 
   /// Until the program goes away.
@@ -133,7 +133,7 @@ class LauncherProcess {
   }
 
   /// That the program is gone shows at the next order.
-  void report(Report report, const Socket& worker) {
+  void report(Report report, const Descriptor& worker) {
     Packet packet(&report);
     if (worker) {
       packet.attach(worker.fd());
@@ -150,8 +150,8 @@ class LauncherProcess {
     }
   }
 
-  Socket program_;
-  Socket worker_ended_;
+  Descriptor program_;
+  Descriptor worker_ended_;
   std::map<uint32_t, pid_t> pids_;  // by the program's numbers
 };
 
@@ -160,7 +160,7 @@ tl::unexpected<Error> launcher_gone() {
 }
 
 /// Never waits: a launcher that does not take a few bytes is as good as gone.
-Status send_order(const Socket& launcher, Order order) {
+Status send_order(const Descriptor& launcher, Order order) {
   const ssize_t sent = send(launcher.fd(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != sizeof order) return launcher_gone();
   return {};
@@ -206,7 +206,7 @@ Result<std::optional<JqLauncher::Notice>> JqLauncher::next() {
   return Notice{report.kind, report.worker, report.number, packet.attached()};
 }
 
-int run_jq_launcher(Socket program) {
+int run_jq_launcher(Descriptor program) {
   leave_signals_to_the_program();
   LauncherProcess(std::move(program)).serve();
   return 0;

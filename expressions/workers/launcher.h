@@ -10,8 +10,8 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "expressions/workers/socket.h"
 
 namespace millrace {
 
@@ -27,7 +27,7 @@ class JqLauncher {
     Kind kind = Kind::kEnded;
     uint32_t worker = 0;
     int number = 0;
-    Socket socket;
+    Descriptor socket;
   };
 
   /// Starts one from `program`: this very one, or another that calls run_as_jq_process. To be
@@ -56,15 +56,15 @@ class JqLauncher {
   Result<std::optional<Notice>> next();
 
  private:
-  JqLauncher(std::string program, pid_t pid, Socket socket)
+  JqLauncher(std::string program, pid_t pid, Descriptor socket)
       : program_(std::move(program)), pid_(pid), socket_(std::move(socket)) {}
 
   std::string program_;
   pid_t pid_;
-  Socket socket_;
+  Descriptor socket_;
 };
 
 /// The launcher's main function; returns the exit code of the process.
-int run_jq_launcher(Socket program);
+int run_jq_launcher(Descriptor program);
 
 }  // namespace millrace

@@ -79,7 +79,7 @@ class JqPool::Manager {
 
     uint32_t worker = 0;  ///< the launcher's number for it; 0: there is none
     clockid_t cpu{};      ///< tells the time that it has computed
-    Socket socket;        ///< none before it has started, and once it has closed it
+    Descriptor socket;    ///< none before it has started, and once it has closed it
     bool ready = false;
     wire::MessageReader reader;
     Clock::time_point idle_since;

@@ -232,7 +232,7 @@ int run_worker(int fd) {
 std::optional<int> run_as_jq_process(int argc, char** argv) {
   if (argc != 2) return std::nullopt;
   const std::string_view verb = argv[1];
-  if (verb == kLauncherVerb) return run_jq_launcher(Socket(kChildFd));
+  if (verb == kLauncherVerb) return run_jq_launcher(Descriptor(kChildFd));
   if (verb == kWorkerVerb) return run_worker(kChildFd);
   return std::nullopt;
 }

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "functions/descriptor.h"
+#include "base/descriptor.h"
 
 namespace millrace {
 
