@@ -101,13 +101,6 @@ class Chooser {
   Kinds kinds_{grammar_.kinds.begin(), grammar_.kinds.end()};
 };
 
-Vocabulary vocabulary_of(const Mapping& kind) {
-  for (const auto one : {Vocabulary::kDirektiv, Vocabulary::kSteep, Vocabulary::kTemporal}) {
-    if (retry_vocabulary(one).name == kind.types[0]) return one;
-  }
-  return Vocabulary::kStevora;
-}
-
 std::vector<CodePattern> read_patterns(Fields& fields, std::string_view key) {
   std::vector<CodePattern> patterns;
   fields.sequence(key, [&](const Node& node, const std::string& path) {
@@ -218,7 +211,7 @@ std::optional<WrittenPolicy> read_retries(const Member& member, const std::strin
   if (kind == nullptr) return std::nullopt;
   Fields fields(node, path, findings, retry_grammar(), kind);
   fields.has("vocabulary");
-  const Vocabulary vocabulary = vocabulary_of(*kind);
+  const Vocabulary vocabulary = *vocabulary_named(kind->types[0]);
   return WrittenPolicy{vocabulary, read_policy(vocabulary, fields)};
 }
 

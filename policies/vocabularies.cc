@@ -91,6 +91,13 @@ const RetryVocabulary& retry_vocabulary(Vocabulary vocabulary) {
   return kVocabularies[static_cast<size_t>(vocabulary)];
 }
 
+std::optional<Vocabulary> vocabulary_named(std::string_view name) {
+  for (size_t i = 0; i < kVocabularies.size(); ++i) {
+    if (kVocabularies[i].name == name) return static_cast<Vocabulary>(i);
+  }
+  return std::nullopt;
+}
+
 RetryPolicy retry_policy(Vocabulary vocabulary, WrittenRetry written) {
   const RetryVocabulary& table = retry_vocabulary(vocabulary);
   for (const RetryKey& key : table.keys) add_default(key, written);

@@ -203,6 +203,9 @@ struct RetryVocabulary {
 
 const RetryVocabulary& retry_vocabulary(Vocabulary vocabulary);
 
+/// The one of that name; nullopt: there is none.
+std::optional<Vocabulary> vocabulary_named(std::string_view name);
+
 /// What stands behind the keys of one policy; nullopt or empty where a key is absent.
 struct WrittenRetry {
   std::optional<int64_t> attempts;

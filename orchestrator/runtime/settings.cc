@@ -1,6 +1,5 @@
 #include "orchestrator/runtime/settings.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,14 +13,6 @@ namespace millrace {
 namespace {
 
 constexpr std::array kSettings = {"services", "paused", "defaults", "lifecycle", "webhooks"};
-
-constexpr std::array<std::pair<const char*, Vocabulary>, 5> kDefaults = {{
-    {"stevora", Vocabulary::kStevora},
-    {"temporal", Vocabulary::kTemporal},
-    {"steep", Vocabulary::kSteep},
-    {"zart", Vocabulary::kZart},
-    {"direktiv", Vocabulary::kDirektiv},
-}};
 
 /// Stevora's defaults, and more patience: a receiver may be away for a day.
 constexpr std::string_view kWebhookRetries =
@@ -107,12 +98,10 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
     } else if (key == "paused") {
       for (const std::string& name : TRY(parse_names(key, value))) parsed.paused.insert(name);
     } else if (key == "defaults") {
-      const auto named = [&](const auto& one) { return value == one.first; };
-      const auto found = std::find_if(kDefaults.begin(), kDefaults.end(), named);
-      if (found == kDefaults.end()) {
-        return invalid(key, "write stevora, temporal, steep, zart or direktiv");
-      }
-      parsed.default_retries = default_policy(found->second);
+      const auto vocabulary =
+          value.is_string() ? vocabulary_named(value.get<std::string>()) : std::nullopt;
+      if (!vocabulary) return invalid(key, "write stevora, temporal, steep, zart or direktiv");
+      parsed.default_retries = default_policy(*vocabulary);
     } else if (key == "lifecycle") {
       if (!value.is_boolean()) return invalid(key, "write true or false");
       parsed.lifecycle = value;

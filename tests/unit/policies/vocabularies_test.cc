@@ -30,6 +30,12 @@ TEST(RetryVocabularies, AreInTheOrderOfTheirNames) {
   EXPECT_EQ(documents.size(), kAll.size());
 }
 
+TEST(RetryVocabularies, AreFoundByTheirNames) {
+  for (const Vocabulary one : kAll) EXPECT_EQ(vocabulary_named(retry_vocabulary(one).name), one);
+  EXPECT_EQ(vocabulary_named("Steep"), std::nullopt);
+  EXPECT_EQ(vocabulary_named(""), std::nullopt);
+}
+
 TEST(RetryVocabularies, HaveDefaultsWithinTheirOwnBounds) {
   for (const Vocabulary one : kAll) {
     for (const RetryKey& key : retry_vocabulary(one).keys) {
