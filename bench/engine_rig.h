@@ -77,12 +77,6 @@ class EngineRig {
   RunFolder folder_;
   RigClock clock_;
   Echo echo_;
-  class NoReceivers final : public EventSender {
-    void deliver(const Event&, const std::string&, const std::string&,
-                 std::function<void(std::optional<DeliveryFailure>)> done) override {
-      done(std::nullopt);
-    }
-  };
   TaskRouter nobody_;  // no workflow here has work done outside
   NoReceivers receivers_;
   Metrics metrics_;

@@ -13,15 +13,6 @@
 namespace millrace {
 namespace {
 
-/// A scenario's namespace has no webhooks.
-class NoReceivers final : public EventSender {
- public:
-  void deliver(const Event&, const std::string&, const std::string&,
-               std::function<void(std::optional<DeliveryFailure>)> done) override {
-    done(std::nullopt);
-  }
-};
-
 /// Ids in the order of their making, the same in every run.
 class CountedIds {
  public:
