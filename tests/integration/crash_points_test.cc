@@ -15,6 +15,7 @@
 #include "base/crash_point.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
+#include "tests/unit/broker/task_world.h"
 #include "tests/unit/functions/http_peer.h"
 
 namespace millrace {
@@ -251,28 +252,21 @@ class Hook {
   }
 
  private:
-  HttpPeer peer_{[](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
-    if (request.method != "OPTIONS") return connection.answer(204);
-    return connection.answer(200, "", {{"WebHook-Allowed-Origin", "*"}});
-  }};
+  HttpPeer peer_{take_as_webhook};
 };
 
 /// Answers each task of service `echo` with its input.
 class EchoWorker {
  public:
-  explicit EchoWorker(const NatsServer& nats) : client_(nats.client()) {
-    client_->subscribe("echo.next");
-  }
+  explicit EchoWorker(const NatsServer& nats) : worker_(nats, "millrace.tasks.default.echo") {}
 
   /// Takes what is there by now, or comes at once.
   void work() {
-    client_->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.default+echo",
-                     R"({"batch":8,"no_wait":true})", "echo.next");
-    client_->flush();
-    while (const auto task = client_->next(Duration(1))) {
+    worker_.ask(R"({"batch":8,"no_wait":true})");
+    while (const auto task = worker_.client->next(Duration(1))) {
       if (task->reply.empty()) continue;  // the end of the request
-      ids_[task->data].insert(header(*task, "Direktiv-ActionID"));
-      client_->publish_acked(header(*task, "Millrace-Reply"), "", task->data);
+      ids_[task->data].insert(Worker::header(*task, "Direktiv-ActionID"));
+      worker_.answer(*task, task->data);
     }
   }
 
@@ -280,12 +274,7 @@ class EchoWorker {
   const std::map<std::string, std::set<std::string>>& ids() const { return ids_; }
 
  private:
-  static std::string header(const RawNatsClient::Message& message, const std::string& name) {
-    const size_t begin = message.headers.find("\r\n" + name + ": ") + name.size() + 4;
-    return message.headers.substr(begin, message.headers.find("\r\n", begin) - begin);
-  }
-
-  std::unique_ptr<RawNatsClient> client_;
+  Worker worker_;
   std::map<std::string, std::set<std::string>> ids_;
 };
 

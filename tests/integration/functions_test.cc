@@ -239,10 +239,7 @@ TEST_F(HttpFunctions, ACallInFlightIsMadeAgainUnderItsIdAfterADeath) {
 }
 
 TEST_F(HttpFunctions, AWebhookThatShookHandsGetsWhatHappens) {
-  HttpPeer hook([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
-    if (request.method != "OPTIONS") return connection.answer(204);
-    return connection.answer(200, "", {{"WebHook-Allowed-Origin", "*"}});
-  });
+  HttpPeer hook(take_as_webhook);
   const Json settings = {
       {"webhooks", {{{"url", hook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
   EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);

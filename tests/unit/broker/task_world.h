@@ -144,13 +144,18 @@ class Worker {
     client->subscribe("worker.next");
   }
 
+  /// Asks for tasks, as the request of a pull says; they come to `client`.
+  void ask(std::string_view request) {
+    client->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS." + consumer_, request,
+                    "worker.next");
+    client->flush();
+  }
+
   /// The next task; nullopt: there is none.
   std::optional<RawNatsClient::Message> take() {
     const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
     while (std::chrono::steady_clock::now() < deadline) {
-      client->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS." + consumer_,
-                      R"({"batch":1,"expires":100000000})", "worker.next");
-      client->flush();
+      ask(R"({"batch":1,"expires":100000000})");
       // Without a reply it is the end of a request; before the consumer is made nothing comes.
       std::optional<RawNatsClient::Message> message = client->next(Duration(150));
       if (message && !message->reply.empty()) return message;
