@@ -77,7 +77,7 @@ struct Connection::State {
   bool stopping = false;
   std::string complaint;
   std::shared_ptr<natsConnection> handle;
-  std::vector<NatsSubscriptionHandle> retired;
+  std::vector<NatsSubscriptionHandle> retired;  ///< freed when the read loop is past them
 
   std::mutex watchers_mutex;  ///< held while they are called: unwatch() waits for them
   std::map<uint64_t, std::function<void(LinkChange)>> watchers;
@@ -261,7 +261,6 @@ Connection::~Connection() {
   natsConnection_Close(state_->handle.get());
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->closed; });
-  state_->retired.clear();
 }
 
 bool Connection::connected() const {

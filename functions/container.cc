@@ -141,7 +141,7 @@ class ContainerRunner::Loop {
   // Messages.
 
   void take(RunTask message) {
-    const ContainerJob* const job = jobs_.add(std::move(message.task));
+    const Job* const job = jobs_.add(std::move(message.task));
     if (job == nullptr) return;  // it is under way
     const Task& task = job->task;
     const auto& container = std::get<Container>(task.target);

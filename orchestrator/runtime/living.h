@@ -1,4 +1,5 @@
-// Living: how many instances of each workflow have not ended. A cache of the heads, kept in step where instances begin and end. Engine thread only.
+// Living: how many instances of each workflow have not ended. A cache of the heads, kept in step
+// where instances begin and end. Engine thread only.
 #pragma once
 
 #include <cstddef>
