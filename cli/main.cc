@@ -29,9 +29,9 @@ int main(int argc, char** argv) {
       .now = [] {
         return std::chrono::time_point_cast<millrace::Duration>(std::chrono::system_clock::now());
       }};
-  const millrace::Hooks hooks{.load = millrace::lint_definition,
-                              .serve = millrace::run_serve,
-                              .dev = millrace::run_dev,
-                              .test = millrace::test_workflows};
+  const millrace::ProgramVerbs hooks{.load = millrace::lint_definition,
+                                     .serve = millrace::run_serve,
+                                     .dev = millrace::run_dev,
+                                     .test = millrace::test_workflows};
   return millrace::run_app({argv + 1, argv + argc}, console, hooks);
 }

@@ -151,7 +151,7 @@ class ContainerRunner::Loop {
     service.waiting.push_back(job->ticket());
   }
 
-  void take(StopTask message) {
+  void take(StopContainerTask message) {
     Job* const job = jobs_.find(message.task);
     if (job != nullptr) give_up(*job);
   }
@@ -635,6 +635,6 @@ ContainerRunner::~ContainerRunner() {
 
 void ContainerRunner::run(Task task) { inbox_->put(RunTask{std::move(task)}); }
 
-void ContainerRunner::stop(const InstanceId& task) { inbox_->put(StopTask{task}); }
+void ContainerRunner::stop(const InstanceId& task) { inbox_->put(StopContainerTask{task}); }
 
 }  // namespace millrace

@@ -26,7 +26,7 @@ struct Ticket {
 struct RunTask {
   Task task;
 };
-struct StopTask {
+struct StopContainerTask {
   InstanceId task;
 };
 /// The container of a call has sent something.
@@ -37,7 +37,7 @@ struct CallDone {
   Ticket ticket;
   tl::expected<std::string, WorkflowError> answer;
 };
-using ContainerMessage = std::variant<RunTask, StopTask, CallAlive, CallDone>;
+using ContainerMessage = std::variant<RunTask, StopContainerTask, CallAlive, CallDone>;
 
 class ContainerInbox {
  public:

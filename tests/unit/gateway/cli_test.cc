@@ -68,7 +68,8 @@ class Cli : public testing::Test {
                       return found == env_.end() ? std::nullopt : std::optional(found->second);
                     },
                     .now = [] { return from_millis(1630497600000 + 300'000); }};
-    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev, .test = fake_test};
+    const ProgramVerbs hooks{
+        .load = fake_load, .serve = fake_serve, .dev = fake_dev, .test = fake_test};
     const int code = run_app(std::move(arguments), console, hooks);
     return {code, out.str(), err.str()};
   }
