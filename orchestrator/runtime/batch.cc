@@ -34,6 +34,7 @@ Status Batch::load() {
   cursor_moved_ = false;
   woken_ = 0;
   errands_.begin_batch(limits_.errands);
+  TRY(purges_.load());
   TRY(errands_.load());
   return fan_outs_.load();
 }
@@ -200,6 +201,7 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner
   const auto record = TRY(read_delayed(draft_.tx, owner.number));
   if (!record) return {};
   erase_delayed(draft_.tx, owner.number);
+  if (!draft_.catalog.has_namespace(record->space)) return {};  // it was deleted
   auto event = decode_json_event(record->event);
   if (!event) return fail("store.corrupt", "a delayed event does not decode");
   return draft_.publish(record->space, record->instance, *event, record->sealed);
@@ -227,7 +229,7 @@ Status Batch::take(TimePoint now, const EvaluatedInput& input) {
 Status Batch::take(TimePoint now, const TaskInput& input) {
   const InstanceId& task = input.report.task;
   const TaskInHand* const known = draft_.tasks.find(task);
-  if (known == nullptr) return {};
+  if (known == nullptr || !draft_.catalog.has_namespace(known->space)) return {};
   const auto& what = input.report.what;
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
     return hear(now, task, TaskInHand(*known), *ended);

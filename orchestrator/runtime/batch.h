@@ -14,6 +14,7 @@
 #include "orchestrator/runtime/fan_outs.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/runtime/purges.h"
 #include "orchestrator/runtime/schedules.h"
 
 namespace millrace {
@@ -39,6 +40,9 @@ class Batch {
   /// Goes on with what was too much for one batch: the errands of instances, then the events with
   /// too many targets.
   Status go_on(TimePoint now);
+  /// Goes on with what deletions have left to erase.
+  Status purge() { return purges_.go_on(); }
+  bool has_purges() const { return !purges_.empty(); }
   bool is_unfinished() const { return !fan_outs_.empty() || !errands_.empty(); }
   /// How many instances they have still to reach.
   size_t fan_out() const { return fan_outs_.left(); }
@@ -101,7 +105,8 @@ class Batch {
   Errands errands_{draft_, instances_};
   Groups groups_{draft_, instances_};
   Schedules schedules_{draft_, instances_};
-  Commands commands_{draft_, instances_, groups_, schedules_};
+  Purges purges_{draft_, groups_};
+  Commands commands_{draft_, instances_, groups_, schedules_, purges_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   uint32_t batches_without_effect_ = 0;

@@ -50,6 +50,7 @@ Status Catalog::load(const View& view) {
   }));
   return each_workflow(
       view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
+        if (!has_namespace(space)) return;
         workflows_[record.number] = {record.number, space, std::string(id), record.latest,
                                      record.paused};
         by_id_.emplace(std::pair(space, std::string(id)), record.number);
@@ -63,10 +64,9 @@ std::optional<NamespaceNumber> Catalog::find_namespace(std::string_view name) co
 }
 
 const std::string& Catalog::name_of(NamespaceNumber space) const {
+  static const std::string deleted = "(deleted)";
   const auto found = space_names_.find(space);
-  CHECK(found != space_names_.end(), "no namespace has the number {}",
-        static_cast<uint32_t>(space));
-  return found->second;
+  return found == space_names_.end() ? deleted : found->second;
 }
 
 const WorkflowEntry* Catalog::find_workflow(NamespaceNumber space, std::string_view id) const {
@@ -103,6 +103,11 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
   auto& cached = awaited_[{revision, state}];
   if (!cached) {
     const auto workflow = TRY(definition(view, revision));
+    if (state >= workflow->states.size()) {
+      return fail("store.corrupt",
+                  fmt::format("revision {} of workflow {} has no state {}", revision.number,
+                              static_cast<uint32_t>(revision.workflow), state));
+    }
     cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
   }
   return cached;
@@ -122,7 +127,7 @@ Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string
                              NamespaceSettings settings) {
   const std::string& name = name_of(space);
   auto record = TRY(read_namespace(tx, name));
-  CHECK(record.has_value(), "namespace {} has no row", name);
+  if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
   settings_[space] = std::move(settings);
@@ -135,9 +140,15 @@ const NamespaceSettings& Catalog::settings(NamespaceNumber space) const {
   return found == settings_.end() ? none : found->second;
 }
 
-void Catalog::remove_namespace(Transaction& tx, const std::string& name) {
-  erase_namespace(tx, name);
-  spaces_.erase(name);  // its number keeps its name: instances that ended in it still tell it
+void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
+  const auto found = space_names_.find(space);
+  if (found == space_names_.end()) return;
+  erase_namespace(tx, found->second);
+  std::erase_if(workflows_, [&](const auto& one) { return one.second.space == space; });
+  std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
+  settings_.erase(space);
+  spaces_.erase(found->second);
+  space_names_.erase(found);
 }
 
 Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::string& text,

@@ -44,10 +44,12 @@ class Catalog {
   Status load(const View& view);
 
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
+  /// `(deleted)`, which is not an identifier, if there is no such namespace: rows of one that was
+  /// deleted may still name its number.
   const std::string& name_of(NamespaceNumber space) const;
   bool has_namespace(NamespaceNumber space) const { return space_names_.contains(space); }
 
-  /// In the order of their numbers, so that whoever walks them does so in a fixed order.
+  /// Those of namespaces that exist, in the order of their numbers: a walk has a fixed order.
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
   const WorkflowEntry* find_workflow(NamespaceNumber space, std::string_view id) const;
   const WorkflowEntry* find_workflow(WorkflowNumber number) const;
@@ -65,7 +67,9 @@ class Catalog {
   Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                       NamespaceSettings settings);
   const NamespaceSettings& settings(NamespaceNumber space) const;
-  void remove_namespace(Transaction& tx, const std::string& name);
+  /// Forgets the namespace with its settings and its workflows, and erases its row: the rows of
+  /// what was in it stay.
+  void remove_namespace(Transaction& tx, NamespaceNumber space);
 
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
   Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,

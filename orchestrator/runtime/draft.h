@@ -43,9 +43,11 @@ struct BatchCounts {
   uint64_t instances_started = 0;
   uint64_t starts_skipped = 0;  ///< of singular workflows, by events and ticks
   uint64_t instances_woken = 0;
+  uint64_t instances_damaged = 0;  ///< passed over because of what their rows hold
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
+  uint64_t rows_purged = 0;         ///< of deleted namespaces
   uint64_t groups_closed = 0;       ///< events of eventsAnd groups that a new revision closed
   std::array<uint64_t, 8> ended{};  ///< by InstanceStatus
 };

@@ -22,10 +22,11 @@ void EndWaiters::add(std::vector<EndWaiter> waiters) {
   }
 }
 
-void EndWaiters::tell(NamespaceNumber space, const InstanceId& id) {
+void EndWaiters::tell(const InstanceId& id) {
   const auto [begin, end] = waiters_.equal_range(id);
   for (auto waiter = begin; waiter != end; ++waiter) {
-    waiter->second.done(queries_.instance(view_, catalog_.name_of(space), id));
+    // By the name that was asked for: the namespace may have been deleted in the same batch.
+    waiter->second.done(queries_.instance(view_, waiter->second.space, id));
   }
   waiters_.erase(begin, end);
 }

@@ -118,11 +118,19 @@ Status Groups::expire(uint64_t number) {
 }
 
 Status Groups::close_all(const WorkflowEntry& entry, const std::string& space) {
+  PurgeBudget budget;
+  while (!TRY(close_some(entry.number, entry.id, space, budget))) budget = {};
+  return {};
+}
+
+Result<bool> Groups::close_some(WorkflowNumber workflow, const std::string& id,
+                                const std::string& space, PurgeBudget& budget) {
   Status status;
-  TRY(close_groups(draft_.tx, entry.number, [&](const GroupedEvent& grouped) {
+  const bool done = TRY(close_groups(draft_.tx, workflow, budget, [&](const GroupedEvent& grouped) {
     if (!status) return;
     ++draft_.outcome.counts.groups_closed;
     draft_.waiting.disarm_grouped(grouped.number);
+    if (space.empty()) return;
     auto event = decode_json_event(grouped.record.event);
     if (!event) {
       status = fail("store.corrupt", "a grouped event does not decode");
@@ -134,11 +142,12 @@ Status Groups::close_all(const WorkflowEntry& entry, const std::string& space) {
                     fmt::format(
                         "the start of workflow \"{}\" for which it waited has changed or is "
                         "gone",
-                        entry.id)},
+                        id)},
          .sequence = grouped.record.position,
          .message = event_message(space, *event)});
   }));
-  return status;
+  TRY(std::move(status));
+  return done;
 }
 
 }  // namespace millrace

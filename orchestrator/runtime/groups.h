@@ -9,6 +9,7 @@
 
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/store/purge.h"
 
 namespace millrace {
 
@@ -35,6 +36,10 @@ class Groups {
 
   /// Closes all groups of a workflow; each event in them becomes a dead letter.
   Status close_all(const WorkflowEntry& entry, const std::string& space);
+  /// Closes as many as fit into the budget; returns whether these were all. Without a name of the
+  /// namespace the events are dropped.
+  Result<bool> close_some(WorkflowNumber workflow, const std::string& id, const std::string& space,
+                          PurgeBudget& budget);
 
  private:
   Status start(TimePoint now, const Event& last, const WorkflowEntry& entry,

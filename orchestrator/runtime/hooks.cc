@@ -12,6 +12,9 @@ namespace {
 /// So many deliveries are under way at once.
 constexpr size_t kWindow = 64;
 
+/// How long one waits that could not be read.
+constexpr Duration kReadAgain{1'000};
+
 const WebhookSetting* find_setting(const NamespaceSettings& settings, const std::string& url) {
   const auto found = std::find_if(settings.webhooks.begin(), settings.webhooks.end(),
                                   [&](const WebhookSetting& one) { return one.url == url; });
@@ -23,6 +26,7 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
 Status Hooks::load(const View& view) {
   due_.clear();
   return each_hook(view, [&](uint64_t number, const HookRecord& record) {
+    if (!catalog_.has_namespace(record.space)) return;
     if (!under_way_.contains(number)) due_.emplace(record.at, number);
   });
 }
@@ -55,28 +59,38 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
 }
 
 Status Hooks::pump(const View& view, TimePoint now) {
+  Status done;
   while (!due_.empty() && due_.begin()->first <= now && under_way_.size() < kWindow) {
     const uint64_t number = due_.begin()->second;
     due_.erase(due_.begin());
-    const auto record = TRY(read_hook(view, number));
-    if (!record) continue;
-    const WebhookSetting* const setting =
-        find_setting(catalog_.settings(record->space), record->url);
-    under_way_.insert(number);
-    if (setting == nullptr) {  // nobody wants it any more
-      settled_({number, std::nullopt});
-      continue;
-    }
-    std::string token;
-    if (!setting->secret.empty()) {
-      token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
-    }
-    crash_point(CrashPoint::kDelivering);
-    sender_.deliver(TRY(decode_json_event(record->event)), record->url, token,
-                    [settled = settled_, number](std::optional<DeliveryFailure> failure) {
-                      settled({number, std::move(failure)});
-                    });
+    const Status sent = send(view, number);
+    if (sent) continue;
+    due_.emplace(now + kReadAgain, number);
+    if (done) done = sent;
   }
+  return done;
+}
+
+Status Hooks::send(const View& view, uint64_t number) {
+  const auto record = TRY(read_hook(view, number));
+  if (!record) return {};
+  const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
+  if (setting == nullptr) {  // nobody wants it any more
+    under_way_.insert(number);
+    settled_({number, std::nullopt});
+    return {};
+  }
+  std::string token;
+  if (!setting->secret.empty()) {
+    token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
+  }
+  const Event event = TRY(decode_json_event(record->event));
+  under_way_.insert(number);
+  crash_point(CrashPoint::kDelivering);
+  sender_.deliver(event, record->url, token,
+                  [settled = settled_, number](std::optional<DeliveryFailure> failure) {
+                    settled({number, std::move(failure)});
+                  });
   return {};
 }
 

@@ -40,17 +40,22 @@ class Hooks {
 
   /// While a batch is in hand: a delivery that is to be made once it is on disk.
   void add(Transaction& tx, uint64_t number, const HookRecord& record);
+  /// The row is erased: nothing is sent of it any more.
+  void drop(uint64_t number, TimePoint due) { due_.erase({due, number}); }
   /// Takes in what became of an attempt: erases the row, or notes when the next one is due. A
   /// record that comes back is given up, and is to become a dead letter.
   Result<std::optional<HookRecord>> settle(Transaction& tx, const DeliveryOutcome& outcome,
                                            TimePoint now);
 
-  /// Once it is on disk: sends what is due.
+  /// Once it is on disk: sends what is due. What cannot be read for that is due again a second
+  /// later; the error is the first of those.
   Status pump(const View& view, TimePoint now);
   /// When pump() has something to do by itself.
   std::optional<TimePoint> next_due() const;
 
  private:
+  Status send(const View& view, uint64_t number);
+
   EventSender& sender_;
   const Catalog& catalog_;
   Settled settled_;

@@ -138,6 +138,12 @@ Status Intake::takes_new_work() const {
   return {};
 }
 
+Status Intake::goes_on() const {
+  const std::lock_guard guard(lock_);
+  if (failure_) return tl::unexpected(*failure_);
+  return {};
+}
+
 bool Intake::wait_until_quiet(Duration at_most) {
   std::unique_lock guard(lock_);
   return quiet_came_.wait_for(
@@ -169,6 +175,11 @@ std::vector<Intake::Done> Intake::abandoned() {
 void Intake::set_refusal(const std::optional<Error>& refusal) {
   const std::lock_guard guard(lock_);
   refusal_ = refusal;
+}
+
+void Intake::set_failure(const std::optional<Error>& failure) {
+  const std::lock_guard guard(lock_);
+  failure_ = failure;
 }
 
 void Intake::gather(Work& work) {

@@ -97,6 +97,8 @@ class Intake {
 
   /// Why new work has to wait, if it has.
   Status takes_new_work() const;
+  /// What the engine tries again and again, if it is at that.
+  Status goes_on() const;
   /// Waits until nothing waits, and nothing is left to do; false: not within `at_most`.
   bool wait_until_quiet(Duration at_most);
 
@@ -111,6 +113,8 @@ class Intake {
 
   /// New work has to wait, or not any more.
   void set_refusal(const std::optional<Error>& refusal);
+  /// What it fails at, until the next call.
+  void set_failure(const std::optional<Error>& failure);
   /// Takes all that waits; of events as many as still fit into `work`, none while new work waits.
   void gather(Work& work);
   bool has_deliveries() const;
@@ -146,6 +150,7 @@ class Intake {
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   std::optional<Error> refusal_;
+  std::optional<Error> failure_;
   bool closed_ = false;
   bool refuses_deliveries_ = false;
   bool working_ = false;  ///< a turn is under way

@@ -50,6 +50,11 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+  prometheus::Counter& damaged =
+      counter("millrace_instances_damaged_total",
+              "Times that an instance was passed over because its rows are damaged.");
+  prometheus::Counter& rows_purged = counter(
+      "millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
@@ -119,6 +124,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
+  add(series_->damaged, counts.instances_damaged);
+  add(series_->rows_purged, counts.rows_purged);
   add(series_->groups_closed, counts.groups_closed);
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);

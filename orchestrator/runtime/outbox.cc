@@ -184,22 +184,33 @@ Status Outbox::pump(const View& view, Duration elapsed) {
     due_.merge(failed_);
     retry_at_.reset();
   }
+  Status done;
   for (const uint64_t number : std::exchange(due_, {})) {
-    auto record = TRY(read_outbox(view, number));
-    if (!record) return fail("store.corrupt", "a message of the outbox is gone");
-    send(number, std::move(*record));
+    auto record = read_outbox(view, number);
+    if (record && *record) {
+      send(number, std::move(**record));
+      continue;
+    }
+    Status failed = fail("store.corrupt", "a message of the outbox is gone");
+    if (!record) {  // it is read again
+      failed = tl::unexpected(record.error());
+      failed_.insert(number);
+      if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
+    }
+    if (done) done = std::move(failed);
   }
-  if (!has_more_ || taken() >= kWindow) return {};
+  if (!has_more_ || taken() >= kWindow) return done;
   has_more_ = false;
-  TRY(each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
-    next_ = number + 1;
-    if (passes_over(number)) return true;
-    take(number, TRY(decode_outbox(view, number, row)));
-    has_more_ = taken() >= kWindow;
-    return !has_more_;
-  }));
+  const Status read =
+      each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
+        if (!passes_over(number)) take(number, TRY(decode_outbox(view, number, row)));
+        next_ = number + 1;
+        has_more_ = taken() >= kWindow;
+        return !has_more_;
+      });
+  if (!read) has_more_ = true;
   if (!has_more_) no_more_ = {};
-  return {};
+  return done ? read : done;
 }
 
 void Outbox::take(uint64_t number, OutboxRecord record) {

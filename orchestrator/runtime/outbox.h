@@ -75,7 +75,8 @@ class Outbox {
   /// waits before them; else they are read again when their turn comes.
   void committed(std::vector<NumberedMessage> messages, bool sends);
 
-  /// Sends what is committed and due, as far as the window reaches.
+  /// Sends what is committed and due, as far as the window reaches. What cannot be read is left for
+  /// the next call; the error is the first of those.
   Status pump(const View& view, Duration elapsed);
 
   /// Whether pump() would send something now.

@@ -127,7 +127,7 @@ Status Processor::load_caches() {
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
-    waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events);
+    TRY(waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events));
     if (!workflow->start.cron) continue;
     const auto row = TRY(read_schedule(tx_, number));
     if (!row) return fail("store.corrupt", "a schedule has no row");
@@ -137,12 +137,22 @@ Status Processor::load_caches() {
   read_ = 0;
   waiting_.reserve(tx_.about_rows(Table::kLive) / kRowsOfAWaiter);
   const auto read = [&](const auto& put) { return each_living(tx_, put); };
+  size_t orphans = 0;
   TRY(read_ahead<Instance>(read, [&](Instance head) {
     if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
-    waiting_.update(catalog_.name_of(head.space), head);
+    if (!catalog_.has_namespace(head.space)) {
+      ++orphans;
+      return;
+    }
+    const Status waits = waiting_.update(catalog_.name_of(head.space), head);
+    if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
     living_.began(head.revision.workflow);
     if (is_on_its_way(head)) on_their_way.push_back(std::move(head));
   }));
+  if (orphans > 0) {
+    spdlog::warn("{} living instances are of namespaces that do not exist; they are skipped",
+                 orphans);
+  }
   for (const Instance& head : on_their_way) {
     recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));
     if (head.phase == Phase::kWaiting) continue;
@@ -150,6 +160,7 @@ Status Processor::load_caches() {
     unfinished_.push_back({head.space, head.id});
   }
   TRY(each_delayed(tx_, [&](uint64_t number, const DelayedRecord& record) {
+    if (!catalog_.has_namespace(record.space)) return;
     waiting_.arm_delayed(number, record.at);
   }));
   TRY(each_grouped(tx_, [&](const GroupedEvent& event) {
@@ -189,6 +200,7 @@ Status Processor::ready() const {
   if (!connected_) {
     return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
   }
+  TRY(intake_.goes_on());
   return takes_new_work();
 }
 
@@ -218,7 +230,12 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty() || !left_.empty() || tasks_.has_due() || (sends_ && outbox_.has_due()) ||
+  if (redo_at_) {
+    sooner(*redo_at_ - elapsed);
+  } else if (tasks_.has_due() || (sends_ && outbox_.has_due())) {
+    sooner(Duration(0));
+  }
+  if (!unfinished_.empty() || !left_.empty() || batch_.has_purges() ||
       (!pressure_.is_on() && (batch_.is_unfinished() || !ticks_.empty()))) {
     sooner(Duration(0));
   }
@@ -268,6 +285,7 @@ bool Processor::turn() {
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
+    note_lost(std::nullopt);
     act(work.links, std::move(*outcome));
     for (const TaskNews& news : work.tasks) {
       if (!news.stored) continue;
@@ -349,7 +367,7 @@ Status Processor::apply(Work& work, TimePoint now) {
     crash_point(CrashPoint::kResultApplied);
   }
   for (const InstanceId& task : tasks_.silent()) TRY(batch_.apply({now, SilenceInput{task}}));
-  return {};
+  return batch_.purge();
 }
 
 Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now) {
@@ -471,6 +489,7 @@ void Processor::lose_batch(Work work, const Error& error) {
     std::abort();
   }
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
+  note_lost(error);
   forget_batch();
   if (error.code == "store.full") make_room(work);
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
@@ -513,6 +532,7 @@ void Processor::make_room(Work& work) {
   Status applied = hear(room, time_, Outbox::Then::kErase);
   outbox_.drop_kept(tx_);
   if (applied) applied = apply(room.commands, time_);
+  if (applied) applied = batch_.purge();
   Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
   if (outcome) return act(room.links, std::move(*outcome));
   spdlog::error("nor could room be made: {}", outcome.error().message);
@@ -537,12 +557,13 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
-  hand_out(outcome);
+  Status done = hand_out(outcome);
   outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
     const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
-    if (!pumped) spdlog::error("reading the outbox: {}", pumped.error().message);
+    if (done) done = pumped;
   }
+  note_undone(done);
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       intake_.answer(asked->request, std::move(asked->result));
@@ -561,18 +582,43 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
       CHECK(false, "publish and dead-letter effects are rows of the batch");
     }
   }
-  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(space, id);
+  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(id);
 }
 
 /// What is asked of others outside, and taken back.
-void Processor::hand_out(const BatchOutcome& outcome) {
-  for (const StartTask& task : outcome.tasks) tasks_.hand_out(tx_, task);
+Status Processor::hand_out(const BatchOutcome& outcome) {
+  Status done;
+  const auto note = [&done](std::string_view what, const Status& status) {
+    if (!done || status) return;
+    const Error& error = status.error();
+    done = fail(error.code, fmt::format("{}: {}", what, error.message));
+  };
+  for (const StartTask& task : outcome.tasks) note("a task", tasks_.hand_out(tx_, task));
   for (const InstanceId& task : outcome.stopped_tasks) tasks_.stop(task);
   for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
-  const Status handed_out = tasks_.hand_out_due(tx_);
-  if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
-  const Status sent = hooks_.pump(tx_, time_);
-  if (!sent) spdlog::error("reading the webhooks' events: {}", sent.error().message);
+  note("the tasks", tasks_.hand_out_due(tx_));
+  note("the events for webhooks", hooks_.pump(tx_, time_));
+  return done;
+}
+
+/// What a read that failed has left undone behind a commit is due again, and /readyz tells of it
+/// until it is done.
+void Processor::note_undone(const Status& done) {
+  redo_at_.reset();
+  if (!done) {
+    spdlog::error("reading failed and is tried again: {}", done.error().message);
+    redo_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
+    tx_.drop();  // it is empty, and else would remember the failure
+  }
+  if (done && !undone_) return;
+  undone_ = done ? std::nullopt : std::optional(done.error());
+  intake_.set_failure(lost_ ? lost_ : undone_);
+}
+
+void Processor::note_lost(const std::optional<Error>& error) {
+  if (!error && !lost_) return;
+  lost_ = error;
+  intake_.set_failure(lost_ ? lost_ : undone_);
 }
 
 }  // namespace millrace

@@ -97,7 +97,8 @@ class Processor final : public DeliverySink, public TaskSink {
 
   /// Whether load() is done; error `starting` says how far it is.
   Status started() const;
-  /// Whether the event stream is being read, and nothing keeps new work waiting.
+  /// Whether the event stream is being read, nothing keeps new work waiting, and nothing fails that
+  /// is tried again: batches that do not reach the disk, reads behind a commit.
   Status ready() const;
   /// Why new work has to wait, if it has: `busy`, `store.full`.
   Status takes_new_work() const { return intake_.takes_new_work(); }
@@ -123,7 +124,9 @@ class Processor final : public DeliverySink, public TaskSink {
   void forget_batch();
   void make_room(Work& work);
   void act(const std::vector<Link>& links, BatchOutcome outcome);
-  void hand_out(const BatchOutcome& outcome);
+  Status hand_out(const BatchOutcome& outcome);
+  void note_undone(const Status& done);
+  void note_lost(const std::optional<Error>& error);
 
   ProcessorParts parts_;
   ProcessorOptions options_;
@@ -153,6 +156,9 @@ class Processor final : public DeliverySink, public TaskSink {
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before
+  std::optional<Duration> redo_at_;   ///< likewise: what could not be done behind a commit is
+  std::optional<Error> lost_;         ///< why the last batch is not on disk
+  std::optional<Error> undone_;       ///< what could not be done behind the last one
   EndWaiters end_waiters_;
 
   Intake intake_;  // any thread's

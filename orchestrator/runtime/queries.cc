@@ -213,6 +213,10 @@ Result<Json> Queries::revisions(const View& view, std::string_view space, std::s
 
 Result<Json> Queries::head(const View& view, const Names& names, const Instance& instance) {
   const auto workflow = TRY(definition(view, instance.revision));
+  if (instance.state >= workflow->states.size()) {
+    return fail("store.corrupt", fmt::format("instance {} is in a state that its workflow lacks",
+                                             to_string(instance.id)));
+  }
   const auto name = names.workflows.find(instance.revision.workflow);
   Json json{{"id", to_string(instance.id)},
             {"workflow", name == names.workflows.end() ? workflow->id : name->second},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/crash_point.h"
@@ -40,7 +41,12 @@ Status Tasks::load(const View& view) {
   waiting_.clear();
   std::vector<InstanceId> with_heartbeat;
   Status status;
+  size_t orphans = 0;
   TRY(each_task(view, [&](const StartTask& task) {
+    if (!catalog_.has_namespace(task.space)) {
+      ++orphans;
+      return;
+    }
     TaskInHand& known = tasks_[task.task] = in_hand(task);
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
     if (!task.heartbeat) return;
@@ -49,6 +55,9 @@ Status Tasks::load(const View& view) {
     // Whoever works on it gets a new chance: what he told meanwhile nobody heard.
     if (begun && *begun) listen(task.task, known);
   }));
+  if (orphans > 0) {
+    spdlog::warn("{} tasks are of namespaces that do not exist; they are not handed out", orphans);
+  }
   std::reverse(due_.begin(), due_.end());
   return status;
 }
@@ -126,10 +135,11 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-void Tasks::hand_out(const View& view, const StartTask& task) {
-  if (!tasks_.contains(task.task)) return;  // it has ended in the same batch
+Status Tasks::hand_out(const View& view, const StartTask& task) {
+  if (!tasks_.contains(task.task)) return {};  // it has ended in the same batch
   if (is_paused(task)) {
-    return waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+    waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+    return {};
   }
   Task out{.id = task.task,
            .space = catalog_.name_of(task.space),
@@ -143,24 +153,36 @@ void Tasks::hand_out(const View& view, const StartTask& task) {
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
-    if (!found) spdlog::error("reading variable {}: {}", file.key, found.error().message);
+    if (!found) {
+      due_.insert(due_.begin(), task.task);
+      return fail(found.error().code,
+                  fmt::format("reading variable {}: {}", file.key, found.error().message));
+    }
     out.files.push_back(
-        {.name = file.as, .type = file.type, .bytes = found && *found ? (*found)->bytes : ""});
+        {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
   }
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
   crash_point(CrashPoint::kHandingOut);
   runner_.run(std::move(out));
   crash_point(CrashPoint::kHandedOut);
+  return {};
 }
 
 Status Tasks::hand_out_due(const View& view) {
-  for (size_t left = kHandedOutAtOnce; left > 0 && !due_.empty(); --left) {
+  Status done;
+  const size_t most = std::min(kHandedOutAtOnce, due_.size());
+  for (size_t i = 0; i < most; ++i) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    if (const auto task = TRY(read_task(view, id))) hand_out(view, *task);
+    const auto task = read_task(view, id);
+    if (!task) due_.insert(due_.begin(), id);
+    const Status handed_out = !task  ? Status(tl::unexpected(task.error()))
+                              : *task ? hand_out(view, **task)
+                                      : Status();
+    if (done && !handed_out) done = handed_out;
   }
-  return {};
+  return done;
 }
 
 void Tasks::stop(const InstanceId& task) {

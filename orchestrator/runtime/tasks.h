@@ -58,11 +58,14 @@ class Tasks {
 
   // Once it is on disk.
 
-  void hand_out(const View& view, const StartTask& task);
+  /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
+  /// error, and the task is due again.
+  Status hand_out(const View& view, const StartTask& task);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
-  /// Hands out some of those that are due since the load.
+  /// Hands out some of those that are due. One that cannot be read stays due behind the others; the
+  /// error is the first of those.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
   /// Calls of a service that was paused may go out.

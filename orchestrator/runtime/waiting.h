@@ -15,6 +15,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/attributes.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
 #include "model/input.h"
@@ -50,15 +51,17 @@ class Waiting {
   /// Forgets everything.
   void clear();
 
-  /// Replaces what the workflow's start listens for; an empty list ends it.
-  void set_start(std::string_view space_name, WorkflowNumber workflow,
+  /// Replaces what the workflow's start listens for; an empty list ends it. Error `store.corrupt`
+  /// where one of the events can't be listened for: nothing is then.
+  Status set_start(std::string_view space_name, WorkflowNumber workflow,
                  const std::vector<StartEvent>& events);
 
   /// Makes room for so many instances that wait, which is faster than growing.
   void reserve(size_t instances) { slots_.reserve(instances); }
 
-  /// Brings listeners and timers of the instance in step with its head.
-  void update(std::string_view space_name, const Instance& head);
+  /// Brings listeners and timers of the instance in step with its head. Error `store.corrupt` where
+  /// one of its listeners can't be: the instance then has neither.
+  Status update(std::string_view space_name, const Instance& head);
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
@@ -113,7 +116,9 @@ class Waiting {
   };
 
   uint32_t slot_of(const Instance& head);
+  Status listen(std::string_view space_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
+  void forget(const InstanceId& instance);
   void arm_numbered(TimerKey key, TimePoint deadline);
   void disarm_numbered(TimerKey key);
   decltype(TimerInput::owner) owner_of(TimerKey key) const;

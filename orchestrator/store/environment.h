@@ -44,6 +44,10 @@ struct EnvironmentOptions {
   /// Whether closing brings everything into LMDB, so that the next open has no journal to read.
   bool checkpoints_at_close = true;
 
+  /// For tests: asked at each read of a row or a range of rows of what is committed; true has it
+  /// fail with `store.io`.
+  std::function<bool(Table)> fails_read;
+
   /// Hears of a `store.sync` of the checkpoint, on its thread. Nothing is lost, but nothing is
   /// committed any more, and LMDB may give no more reads: the process should end.
   std::function<void(const Error&)> on_failure;

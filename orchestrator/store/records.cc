@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/own_policy.h"
 #include "orchestrator/store/codec.h"
 
 namespace millrace {
@@ -313,6 +314,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
     instance.own_policy = get_string(reader);
+    if (!parse_own_policy(instance.own_policy)) reader.fail();
   } else {
     instance.execution_from = instance.started_at;
   }
@@ -759,6 +761,23 @@ Result<Variable> decode_variable(std::string_view bytes) {
   variable.content_type = get_string(reader);
   variable.bytes = std::string(reader.rest());
   return close(reader, std::move(variable), "variable");
+}
+
+std::string encode(const PurgeRecord& record) {
+  Writer writer = begin();
+  writer.bytes(record.space);
+  writer.bytes(record.workflow);
+  writer.varint(record.up_to);
+  return writer.take();
+}
+
+Result<PurgeRecord> decode_purge(std::string_view bytes) {
+  Reader reader = open(bytes);
+  PurgeRecord record;
+  record.space = get_string(reader);
+  record.workflow = get_string(reader);
+  record.up_to = reader.varint();
+  return close(reader, std::move(record), "purge");
 }
 
 std::string encode(const Cursor& cursor) {

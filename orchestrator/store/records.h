@@ -144,6 +144,15 @@ struct ScheduleRecord {
 std::string encode(const ScheduleRecord& record);
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);
 
+/// What a purge of a deleted namespace, or of what was deleted in one, has to know (purge.h).
+struct PurgeRecord {
+  std::string space;  ///< the namespace's name
+  std::string workflow = {};
+  uint64_t up_to = 0;
+};
+std::string encode(const PurgeRecord& record);
+Result<PurgeRecord> decode_purge(std::string_view bytes);
+
 /// How many events wait in each entry of an eventsAnd group.
 std::string encode_counts(const std::vector<uint32_t>& waiting);
 Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);

@@ -11,6 +11,7 @@ namespace millrace {
 namespace {
 
 using rows::instance_prefix;
+using rows::is_head;
 using rows::key_of;
 using rows::number_of;
 using rows::read;
@@ -43,11 +44,6 @@ std::string call_key(const std::string& prefix, size_t index) {
   key.raw(part_key(prefix, Part::kCall));
   key.u32(static_cast<uint32_t>(index));
   return key.take();
-}
-
-bool is_head(std::string_view key) {
-  constexpr size_t kSize = 4 + 16 + 1;  // namespace, id, part
-  return key.size() == kSize && key.back() == static_cast<char>(Part::kHead);
 }
 
 std::string definition_key(Revision revision) {
@@ -427,19 +423,12 @@ void erase_ended(Transaction& tx, const Instance& instance) {
   }
 }
 
-Status erase_instance(Transaction& tx, const Instance& instance) {
+void erase_instance(Transaction& tx, const Instance& instance) {
   erase_ended(tx, instance);
   if (!instance.idempotency_key.empty()) {
     tx.erase(Table::kIdempotency,
              workflow_prefix(instance.revision.workflow).append(instance.idempotency_key));
   }
-  for (uint64_t number = instance.last_history; number != 0;) {
-    const auto row = TRY(read(tx, Table::kHistory, key_of(number), decode_history));
-    if (!row) break;
-    tx.erase(Table::kHistory, key_of(number));
-    number = row->previous;
-  }
-  return {};
 }
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
@@ -574,6 +563,9 @@ Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t numb
     TRY(view.status());
     return std::optional<GroupedEvent>();
   }
+  if (key->empty() || key->size() > kMaxKeySize) {
+    return fail("store.corrupt", "a grouped event's number leads to no key");
+  }
   const auto value = view.get(Table::kGroups, *key);
   if (!value) return fail("store.corrupt", "a grouped event's number leads nowhere");
   return std::optional<GroupedEvent>(TRY(grouped_of(*key, *value)));
@@ -588,12 +580,17 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
               });
 }
 
-Status close_groups(Transaction& tx, WorkflowNumber workflow,
-                    const std::function<void(const GroupedEvent&)>& see) {
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget,
+                          const std::function<void(const GroupedEvent&)>& see) {
   const std::string queues = static_cast<char>(kQueueRow) + workflow_prefix(workflow);
+  bool done = true;
   std::vector<GroupedEvent> events;
   TRY(walk(tx, Table::kGroups, queues, {},
            [&](std::string_view key, std::string_view value) -> Result<bool> {
+             done = !budget.is_spent();
+             if (!done) return false;
+             budget.look(key.size() + value.size());
+             budget.erase();
              events.push_back(TRY(grouped_of(key, value)));
              return true;
            }));
@@ -602,7 +599,7 @@ Status close_groups(Transaction& tx, WorkflowNumber workflow,
     erase_grouped(tx, event.queue, event.number);
     tx.erase(Table::kGroups, counts_key(workflow, event.queue.group));
   }
-  return {};
+  return done;
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/transaction.h"
 
@@ -101,8 +102,8 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 /// one.
 void erase_ended(Transaction& tx, const Instance& instance);
 
-/// Removes one that has ended, with its history and its idempotency key.
-Status erase_instance(Transaction& tx, const Instance& instance);
+/// Removes one that has ended, with its idempotency key. Its history is left, for purge_history().
+void erase_instance(Transaction& tx, const Instance& instance);
 
 /// All living heads (without JSON), in key order; the walk of start-up.
 Status each_living(const View& view, const std::function<void(Instance head)>& see);
@@ -181,9 +182,10 @@ void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see);
-/// Erases all groups of a workflow, showing each event first.
-Status close_groups(Transaction& tx, WorkflowNumber workflow,
-                    const std::function<void(const GroupedEvent&)>& see);
+/// Erases grouped events of a workflow, and the counts of their groups, as many as fit into the
+/// budget, showing each first. Returns whether these were all.
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget,
+                          const std::function<void(const GroupedEvent&)>& see);
 
 // Events that are kept for instances which cannot listen yet.
 

@@ -149,6 +149,8 @@ class World {
   void recover();
   void restart() { crash(), recover(); }
   bool alive() const { return stage_ != nullptr; }
+  /// While none is alive: commits what `change` writes into the store.
+  void change_store(const std::function<void(Transaction& tx)>& change);
   /// For the next recover().
   WorldOptions& options() { return options_; }
 

@@ -66,6 +66,16 @@ TEST(HeadRecord, TellsOfRunsPausesAndWhoStartedIt) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRecord, WithAPolicyThatDoesNotReadIsDamaged) {
+  for (const char* const policy :
+       {"{", "[]", R"({"runTimeout":5})", R"({"runTimeout":"soon"})", R"({"retries":"{}x"})"}) {
+    const Instance head{.id = id(1), .own_policy = policy};
+    const auto read = decode_head(encode_head(head));
+    ASSERT_FALSE(read) << policy;
+    EXPECT_EQ(read.error().code, "store.corrupt");
+  }
+}
+
 TEST(TaskRecord, IsReadAsItWasWritten) {
   StartTask task{.space = NamespaceNumber(2),
                  .task = id(1),
