@@ -36,6 +36,27 @@ Status Batch::load() {
   errands_.begin_batch(limits_.errands);
   TRY(purges_.load());
   TRY(errands_.load());
+  TRY(fan_outs_.load());
+  committed();
+  return {};
+}
+
+void Batch::committed() {
+  committed_cursor_ = draft_.cursor;
+  committed_cursor_moved_ = cursor_moved_;
+  purges_.committed();
+}
+
+Status Batch::undo() {
+  instances_.clear();
+  draft_.counters.clear();
+  draft_.outcome = {};
+  draft_.cursor = committed_cursor_;
+  cursor_moved_ = committed_cursor_moved_;
+  woken_ = 0;
+  errands_.begin_batch(limits_.errands);
+  purges_.undo();
+  TRY(errands_.load());
   return fan_outs_.load();
 }
 

@@ -68,6 +68,11 @@ class Batch {
   /// Writes what the batch gathered; the caller commits.
   Result<BatchOutcome> finish(TimePoint now);
 
+  /// What finish() has written is on disk.
+  void committed();
+  /// The batch is lost. The caches are as the store by then.
+  Status undo();
+
   const Cursor& cursor() const { return draft_.cursor; }
 
  private:
@@ -109,6 +114,9 @@ class Batch {
   Commands commands_{draft_, instances_, groups_, schedules_, purges_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
+  /// As the last commit left them. The cursor may be ahead of the one that is written.
+  Cursor committed_cursor_;
+  bool committed_cursor_moved_ = false;
   uint32_t batches_without_effect_ = 0;
 };
 

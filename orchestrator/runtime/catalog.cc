@@ -34,7 +34,29 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
 
 }  // namespace
 
+std::set<WorkflowNumber>& Catalog::note_change() {
+  if (!changed_) changed_.emplace();
+  return *changed_;
+}
+
+Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
+  if (!changed_) return std::set<WorkflowNumber>();
+  const std::set<WorkflowNumber> changed = *std::exchange(changed_, std::nullopt);
+  TRY(load(view));
+  // Numbers of revisions and workflows that never came to be are given again.
+  for (const WorkflowNumber workflow : changed) {
+    const WorkflowEntry* const entry = find_workflow(workflow);
+    const auto is_none = [&](Revision revision) {
+      return revision.workflow == workflow && (entry == nullptr || revision.number > entry->latest);
+    };
+    std::erase_if(definitions_, [&](const auto& one) { return is_none(one.first); });
+    std::erase_if(awaited_, [&](const auto& one) { return is_none(one.first.first); });
+  }
+  return changed;
+}
+
 Status Catalog::load(const View& view) {
+  changed_.reset();
   spaces_.clear();
   space_names_.clear();
   workflows_.clear();
@@ -114,6 +136,7 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
 }
 
 Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimePoint now) {
+  note_change();
   const uint64_t number = TRY(read_counter(tx, Counter::kNamespace)) + 1;
   write_counter(tx, Counter::kNamespace, number);
   const auto space = NamespaceNumber(number);
@@ -125,6 +148,7 @@ Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimeP
 
 Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                              NamespaceSettings settings) {
+  note_change();
   const std::string& name = name_of(space);
   auto record = TRY(read_namespace(tx, name));
   if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
@@ -144,7 +168,12 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
   const auto found = space_names_.find(space);
   if (found == space_names_.end()) return;
   erase_namespace(tx, found->second);
-  std::erase_if(workflows_, [&](const auto& one) { return one.second.space == space; });
+  std::set<WorkflowNumber>& changed = note_change();
+  std::erase_if(workflows_, [&](const auto& one) {
+    if (one.second.space != space) return false;
+    changed.insert(one.first);
+    return true;
+  });
   std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
   settings_.erase(space);
   spaces_.erase(found->second);
@@ -164,6 +193,7 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
     write_counter(tx, Counter::kWorkflow, number);
     entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
   }
+  note_change().insert(entry.number);
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
   write_workflow(tx, space, entry.id,
@@ -177,6 +207,7 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
 void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
+  note_change().insert(number);
   WorkflowEntry& entry = found->second;
   entry.paused = paused;
   write_workflow(tx, entry.space, entry.id,
@@ -186,6 +217,7 @@ void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused
 void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
+  note_change().insert(number);
   erase_workflow(tx, found->second.space, found->second.id);
   by_id_.erase(std::pair(found->second.space, found->second.id));
   workflows_.erase(found);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,11 @@ class Catalog {
   /// Reads everything but the definitions, which are loaded when they are asked for.
   Status load(const View& view);
 
+  /// The batch in hand is on disk.
+  void committed() { changed_.reset(); }
+  /// It is lost: nothing of it is known any more. Returns the workflows that it has changed.
+  Result<std::set<WorkflowNumber>> undo(const View& view);
+
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
   /// `(deleted)`, which is not an identifier, if there is no such namespace: rows of one that was
   /// deleted may still name its number.
@@ -78,7 +84,10 @@ class Catalog {
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:
+  std::set<WorkflowNumber>& note_change();
+
   Loader loader_;
+  std::optional<std::set<WorkflowNumber>> changed_;  ///< by the batch; none: nor anything else
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
   std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any

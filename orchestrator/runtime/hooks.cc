@@ -25,6 +25,7 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
 
 Status Hooks::load(const View& view) {
   due_.clear();
+  undo_.clear();
   return each_hook(view, [&](uint64_t number, const HookRecord& record) {
     if (!catalog_.has_namespace(record.space)) return;
     if (!under_way_.contains(number)) due_.emplace(record.at, number);
@@ -34,12 +35,28 @@ Status Hooks::load(const View& view) {
 void Hooks::add(Transaction& tx, uint64_t number, const HookRecord& record) {
   write_hook(tx, number, record);
   due_.emplace(record.at, number);
+  undo_.push_back({.number = number, .added = record.at});
+}
+
+void Hooks::drop(uint64_t number, TimePoint due) {
+  if (due_.erase({due, number}) > 0) undo_.push_back({.number = number, .dropped = due});
+}
+
+void Hooks::undo() {
+  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+    if (one->added) due_.erase({*one->added, one->number});
+    if (one->dropped) due_.emplace(*one->dropped, one->number);
+    if (one->settled) under_way_.insert(one->number);
+  }
+  undo_.clear();
 }
 
 Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryOutcome& outcome,
                                                 TimePoint now) {
   auto record = TRY(read_hook(tx, outcome.number));
-  under_way_.erase(outcome.number);
+  if (under_way_.erase(outcome.number) > 0) {
+    undo_.push_back({.number = outcome.number, .settled = true});
+  }
   if (!record) return std::optional<HookRecord>();
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
   const auto& failure = outcome.failure;
@@ -55,6 +72,7 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
   ++record->attempt;
   write_hook(tx, outcome.number, *record);
   due_.emplace(record->at, outcome.number);
+  undo_.push_back({.number = outcome.number, .added = record->at});
   return std::optional<HookRecord>();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -119,6 +120,8 @@ Status Processor::load_caches() {
   unfinished_.clear();
   held_.clear();
   ticks_.clear();
+  released_.clear();
+  newly_held_ = 0;
   TRY(catalog_.load(tx_));
   TRY(dedupe_.load(tx_));
   TRY(recent_.load(tx_));
@@ -170,7 +173,9 @@ Status Processor::load_caches() {
     TRY(catalog_.create_namespace(tx_, std::string(kDefaultNamespace), parts_.clock.now()));
     TRY(tx_.commit());
   }
-  return batch_.load();
+  TRY(batch_.load());
+  batch_committed();
+  return {};
 }
 
 void Processor::start() {
@@ -330,6 +335,7 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
   }
   crash_point(CrashPoint::kFinished);
   TRY(tx_.commit(limit));
+  batch_committed();
   return outcome;
 }
 
@@ -462,12 +468,14 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
     const auto end = std::find_if(held_.begin(), held_.end(),
                                   [&](const TimerInput& timer) { return timer.deadline > time; });
     due_.insert(due_.begin(), held_.begin(), end);
+    released_.insert(released_.end(), held_.begin(), end);
     held_.erase(held_.begin(), end);
   }
   if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
     if (hold && may_be_overtaken(timer)) {
       held_.push_back(std::move(timer));
+      ++newly_held_;
     } else if (pressure_.is_on() && is_tick(timer)) {
       ticks_.push_back(std::move(timer));
     } else {
@@ -490,11 +498,10 @@ void Processor::lose_batch(Work work, const Error& error) {
   }
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
   note_lost(error);
-  forget_batch();
+  forget_batch(work);
   if (error.code == "store.full") make_room(work);
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
-  work.continues.clear();                   // found again by load()
   move_all(left_.commands, work.commands);  // what making room has left to do
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.results, work.results);
@@ -504,16 +511,110 @@ void Processor::lose_batch(Work work, const Error& error) {
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }
 
-/// Makes the caches anew.
-void Processor::forget_batch() {
+/// Brings the caches back in step with the last commit: what the batch has changed in them, and no
+/// more.
+void Processor::forget_batch(Work& work) {
+  Status undone = undo_batch();
+  if (undone) {
+    move_all(unfinished_, work.continues);
+    unfinished_ = std::move(work.continues);
+    work.continues.clear();
+    return;
+  }
+  spdlog::error("a lost batch could not be undone, all is read anew: {}", undone.error().message);
   tx_.drop();
-  Status loaded = outbox_.forget_batch(tx_);
-  if (loaded) loaded = load_caches();
-  if (!loaded) {
-    spdlog::critical("the store cannot be read again: {}", loaded.error().message);
+  undone = load_caches();
+  work.continues.clear();  // found again
+  if (!undone) {
+    spdlog::critical("the store cannot be read again: {}", undone.error().message);
     in_hand_.end();
     std::abort();
   }
+}
+
+void Processor::batch_committed() {
+  catalog_.committed();
+  waiting_.committed();
+  living_.committed();
+  dedupe_.committed();
+  recent_.committed();
+  tasks_.committed();
+  hooks_.committed();
+  batch_.committed();
+  released_.clear();
+  newly_held_ = 0;
+  ticks_before_ = ticks_;
+}
+
+Status Processor::undo_batch() {
+  tx_.drop();
+  TRY(outbox_.forget_batch(tx_));
+  std::set<WorkflowNumber> workflows = TRY(catalog_.undo(tx_));
+  living_.undo();
+  dedupe_.undo();
+  tasks_.undo();
+  hooks_.undo();
+  held_.resize(held_.size() - newly_held_);
+  held_.insert(held_.begin(), released_.begin(), released_.end());
+  ticks_ = ticks_before_;
+
+  const Waiting::Changes changes = waiting_.undo();
+  workflows.insert(changes.workflows.begin(), changes.workflows.end());
+  for (const WorkflowNumber number : workflows) TRY(restore_workflow(number));
+  std::set<std::pair<NamespaceNumber, InstanceId>> instances(changes.instances.begin(),
+                                                             changes.instances.end());
+  const auto on_their_way = recent_.undo();
+  instances.insert(on_their_way.begin(), on_their_way.end());
+  for (const auto& [space, id] : instances) TRY(restore_instance(space, id));
+  for (const uint64_t number : changes.delayed) {
+    const auto record = TRY(read_delayed(tx_, number));
+    if (record && catalog_.has_namespace(record->space)) {
+      waiting_.arm_delayed(number, record->at);
+    } else {
+      waiting_.disarm_delayed(number);
+    }
+  }
+  for (const uint64_t number : changes.grouped) {
+    const auto event = TRY(read_grouped(tx_, number));
+    if (event && event->record.expires) {
+      waiting_.arm_grouped(number, *event->record.expires);
+    } else {
+      waiting_.disarm_grouped(number);
+    }
+  }
+  TRY(batch_.undo());
+  batch_committed();
+  return {};
+}
+
+Status Processor::restore_workflow(WorkflowNumber number) {
+  const WorkflowEntry* const entry = catalog_.find_workflow(number);
+  waiting_.disarm_schedule(number);
+  if (entry == nullptr) return waiting_.set_start("", number, {});
+  const auto workflow = TRY(catalog_.definition(tx_, {number, entry->latest}));
+  TRY(waiting_.set_start(catalog_.name_of(entry->space), number, workflow->start.events));
+  if (!workflow->start.cron) return {};
+  const auto row = TRY(read_schedule(tx_, number));
+  if (!row) return fail("store.corrupt", "a schedule has no row");
+  const TimePoint tick = workflow->start.cron->next(row->from);
+  const auto is_it = [&](const TimerInput& timer) {
+    const auto* const owner = std::get_if<TimerInput::OfSchedule>(&timer.owner);
+    return owner != nullptr && owner->workflow == number;
+  };
+  if (std::none_of(ticks_.begin(), ticks_.end(), is_it)) waiting_.arm_schedule(number, tick);
+  return {};
+}
+
+Status Processor::restore_instance(NamespaceNumber space, const InstanceId& id) {
+  const auto head = TRY(read_living_head(tx_, space, id));
+  if (!head || !catalog_.has_namespace(space)) {
+    recent_.forget(id);
+    return waiting_.update("", Instance{.id = id, .space = space});
+  }
+  const Status waits = waiting_.update(catalog_.name_of(space), *head);
+  if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
+  recent_.update(*head, TRY(catalog_.awaited(tx_, head->revision, head->state)));
+  return {};
 }
 
 /// What takes things away does not wait for room: it is taken out of the lost batch and written
@@ -536,7 +637,7 @@ void Processor::make_room(Work& work) {
   Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
   if (outcome) return act(room.links, std::move(*outcome));
   spdlog::error("nor could room be made: {}", outcome.error().message);
-  forget_batch();
+  forget_batch(room);
   move_all(room.commands, work.commands);
   move_all(room.settlements, work.settlements);
   move_all(room.links, work.links);

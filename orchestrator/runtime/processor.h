@@ -121,7 +121,11 @@ class Processor final : public DeliverySink, public TaskSink {
   bool is_behind() const;
   Status fire_until(TimePoint time, TimePoint now, bool hold);
   void lose_batch(Work work, const Error& error);
-  void forget_batch();
+  void forget_batch(Work& work);
+  void batch_committed();
+  Status undo_batch();
+  Status restore_workflow(WorkflowNumber number);
+  Status restore_instance(NamespaceNumber space, const InstanceId& id);
   void make_room(Work& work);
   void act(const std::vector<Link>& links, BatchOutcome outcome);
   Status hand_out(const BatchOutcome& outcome);
@@ -153,6 +157,10 @@ class Processor final : public DeliverySink, public TaskSink {
   std::vector<TimerInput> held_;   ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> ticks_;  ///< of schedules: that wait while new work has to
   std::vector<TimerInput> due_;
+  // What the batch in hand has done to them.
+  std::vector<TimerInput> released_;     ///< from the front of held_
+  size_t newly_held_ = 0;                ///< at the end of held_
+  std::vector<TimerInput> ticks_before_;
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before

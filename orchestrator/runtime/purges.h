@@ -28,6 +28,12 @@ class Purges {
   Status go_on();
   bool empty() const { return jobs_.empty(); }
 
+  /// The batch in hand is on disk, or it is lost.
+  void committed() {
+    if (!jobs_.empty() || !committed_.empty()) committed_ = jobs_;
+  }
+  void undo() { jobs_ = committed_; }
+
   /// The namespace has no living instance and is being deleted.
   void begin(NamespaceNumber space, const std::string& name);
   /// The history of an instance that is gone, from that row backward.
@@ -66,6 +72,7 @@ class Purges {
   Draft& draft_;
   Groups& groups_;
   std::deque<Job> jobs_;
+  std::deque<Job> committed_;  ///< as the last commit left them
 };
 
 }  // namespace millrace

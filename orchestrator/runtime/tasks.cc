@@ -39,7 +39,7 @@ Status Tasks::load(const View& view) {
   silences_.clear();
   due_.clear();
   waiting_.clear();
-  std::vector<InstanceId> with_heartbeat;
+  undo_.clear();
   Status status;
   size_t orphans = 0;
   TRY(each_task(view, [&](const StartTask& task) {
@@ -62,7 +62,30 @@ Status Tasks::load(const View& view) {
   return status;
 }
 
+void Tasks::note(const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  undo_.emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
+}
+
+void Tasks::undo() {
+  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+    const auto& [id, before] = *one;
+    const auto found = tasks_.find(id);
+    if (found != tasks_.end() && found->second.silent_at) {
+      silences_.erase({*found->second.silent_at, id});
+    }
+    if (!before) {
+      tasks_.erase(id);
+      continue;
+    }
+    tasks_[id] = *before;
+    if (before->silent_at) silences_.emplace(*before->silent_at, id);
+  }
+  undo_.clear();
+}
+
 void Tasks::begin(Transaction& tx, const StartTask& task) {
+  note(task.task);
   write_task(tx, task);
   tasks_[task.task] = in_hand(task);
 }
@@ -70,6 +93,7 @@ void Tasks::begin(Transaction& tx, const StartTask& task) {
 void Tasks::end(Transaction& tx, const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return;
+  note(task);
   if (found->second.silent_at) silences_.erase({*found->second.silent_at, task});
   tasks_.erase(found);
   erase_task(tx, task);
@@ -101,6 +125,7 @@ std::vector<InstanceId> Tasks::silent() {
   const Duration now = clock_.elapsed();
   while (!silences_.empty() && silences_.begin()->first <= now) {
     found.push_back(silences_.begin()->second);
+    note(found.back());
     tasks_.at(found.back()).silent_at.reset();
     silences_.erase(silences_.begin());
   }

@@ -56,6 +56,10 @@ class Tasks {
   /// Those that have been silent for too long; each is told once.
   std::vector<InstanceId> silent();
 
+  /// It is on disk, or it is lost.
+  void committed() { undo_.clear(); }
+  void undo();
+
   // Once it is on disk.
 
   /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
@@ -77,6 +81,7 @@ class Tasks {
 
  private:
   void listen(const InstanceId& id, TaskInHand& task);
+  void note(const InstanceId& task);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 
@@ -89,6 +94,8 @@ class Tasks {
   /// Those that wait for their service to go on, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
+  /// What the batch in hand has changed, as it was before; nullopt: it was not there.
+  std::vector<std::pair<InstanceId, std::optional<TaskInHand>>> undo_;
 };
 
 }  // namespace millrace

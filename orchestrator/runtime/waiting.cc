@@ -40,6 +40,7 @@ TimerKey schedule(WorkflowNumber workflow) {
 }  // namespace
 
 void Waiting::clear() {
+  changes_.reset();
   index_ = std::make_unique<ListenerIndex>();
   wheel_ = Wheel();
   slots_.clear();
@@ -52,6 +53,7 @@ void Waiting::clear() {
 
 Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
                         const std::vector<StartEvent>& events) {
+  if (changes_) changes_->workflows.push_back(workflow);
   auto& handles = starts_[static_cast<uint32_t>(workflow)];
   for (const auto handle : handles) index_->remove(handle);
   handles.clear();
@@ -110,6 +112,7 @@ void Waiting::forget(const InstanceId& instance) {
 }
 
 Status Waiting::update(std::string_view space_name, const Instance& head) {
+  if (changes_) changes_->instances.emplace_back(head.space, head.id);
   if (head.listeners.empty() && head.timers.empty()) {
     forget(head.id);
     return {};
@@ -148,14 +151,31 @@ Status Waiting::listen(std::string_view space_name, const Instance& head, uint32
   return {};
 }
 
+void Waiting::note(TimerKey key) {
+  if (!changes_) return;
+  const uint64_t number = number_of(key);
+  switch (kind_of(key)) {
+    case kDelayedTimer:
+      return changes_->delayed.push_back(number);
+    case kGroupedTimer:
+      return changes_->grouped.push_back(number);
+    case kScheduleTimer:
+      return changes_->workflows.push_back(WorkflowNumber(number));
+    default:
+      return changes_->instances.emplace_back(waiters_[number].space, waiters_[number].id);
+  }
+}
+
 void Waiting::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
+  note(key);
   numbered_.emplace(key, wheel_.arm(deadline, key));
 }
 
 void Waiting::disarm_numbered(TimerKey key) {
   const auto found = numbered_.find(key);
   if (found == numbered_.end()) return;
+  note(key);
   wheel_.cancel(found->second);
   numbered_.erase(found);
 }
@@ -229,6 +249,7 @@ void Waiting::advance(TimePoint now, std::vector<TimerInput>& due) {
     return std::tie(one.space, one.id) < std::tie(other.space, other.id);
   });
   for (const auto& [deadline, key] : due_) {
+    note(key);
     if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
     due.push_back({deadline, owner_of(key)});
   }

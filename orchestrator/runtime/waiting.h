@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -72,6 +73,19 @@ class Waiting {
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
 
+  /// What the batch in hand has changed: instances whose listeners or timers changed or whose timers
+  /// came due, and likewise all else that has a timer here.
+  struct Changes {
+    std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
+    std::vector<WorkflowNumber> workflows;
+    std::vector<uint64_t> delayed;
+    std::vector<uint64_t> grouped;
+  };
+  /// It is on disk; from the first time on the changes are noted.
+  void committed() { changes_.emplace(); }
+  /// It is lost: each of these is to be brought in step with its rows.
+  Changes undo() { return std::exchange(changes_, Changes()).value_or(Changes()); }
+
   Targets match(std::string_view space_name, const Attributes& event);
 
   /// Timers with a deadline <= now, in the order (deadline, owner).
@@ -119,10 +133,12 @@ class Waiting {
   Status listen(std::string_view space_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
   void forget(const InstanceId& instance);
+  void note(TimerKey key);
   void arm_numbered(TimerKey key, TimePoint deadline);
   void disarm_numbered(TimerKey key);
   decltype(TimerInput::owner) owner_of(TimerKey key) const;
 
+  std::optional<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
   std::deque<Waiter> waiters_;  // a vector that grows would hold them twice

@@ -48,6 +48,9 @@ struct EnvironmentOptions {
   /// fail with `store.io`.
   std::function<bool(Table)> fails_read;
 
+  /// For tests: asked at each commit that writes something; true has it fail with `store.io`.
+  std::function<bool()> fails_commit;
+
   /// Hears of a `store.sync` of the checkpoint, on its thread. Nothing is lost, but nothing is
   /// committed any more, and LMDB may give no more reads: the process should end.
   std::function<void(const Error&)> on_failure;

@@ -290,6 +290,11 @@ Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber sp
   return instance;
 }
 
+Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id) {
+  return read_head(view, Table::kLive, instance_prefix(space, id));
+}
+
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
                                               const InstanceId& id) {
   const std::string prefix = instance_prefix(space, id);

@@ -82,6 +82,10 @@ enum class Part : uint8_t {
 Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
                                             const InstanceId& id);
 
+/// The head of a living instance.
+Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id);
+
 /// An instance, living or ended, whole.
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
                                               const InstanceId& id);

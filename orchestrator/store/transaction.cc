@@ -241,6 +241,10 @@ void Transaction::write(std::string_view absolute_key, std::optional<std::string
 
 Status Transaction::commit(Limit limit) {
   Status done = committed_.status();
+  const auto& fails = environment_.options().fails_commit;
+  if (done && !writes_.empty() && fails && fails()) {
+    done = fail("store.io", "a commit was made to fail");
+  }
   if (done && !writes_.empty()) done = environment_.overlay_->commit(writes_, limit);
   drop();
   return done;
