@@ -3,6 +3,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "base/check.h"
 #include "states/state.h"
@@ -62,19 +63,27 @@ Status Catalog::load(const View& view) {
   workflows_.clear();
   by_id_.clear();
   settings_.clear();
+  unreadable_.clear();
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
     space_names_.emplace(record.number, name);
-    if (record.settings.empty()) return;
-    const Result<Json> text = parse_own_json(record.settings);
-    const Result<NamespaceSettings> settings = text ? parse_settings(*text) : fail("", "");
-    if (settings) settings_.emplace(record.number, *settings);
+    const Result<NamespaceSettings> settings = read_settings(record.settings);
+    if (!settings) {
+      spdlog::error(
+          "the stored settings of namespace \"{}\" can't be read: {}; its calls of services and "
+          "its "
+          "webhooks wait until they are set again",
+          name, settings.error().message);
+      unreadable_.insert(record.number);
+    } else if (!record.settings.empty()) {
+      settings_.emplace(record.number, *settings);
+    }
   }));
   return each_workflow(
       view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
         if (!has_namespace(space)) return;
-        workflows_[record.number] = {record.number, space, std::string(id), record.latest,
-                                     record.paused};
+        workflows_[record.number] = {record.number, space,         std::string(id),
+                                     record.latest, record.paused, record.groups_from};
         by_id_.emplace(std::pair(space, std::string(id)), record.number);
       });
 }
@@ -155,6 +164,7 @@ Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
   settings_[space] = std::move(settings);
+  unreadable_.erase(space);
   return {};
 }
 
@@ -176,6 +186,7 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
   });
   std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
   settings_.erase(space);
+  unreadable_.erase(space);
   spaces_.erase(found->second);
   space_names_.erase(found);
 }
@@ -196,12 +207,27 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
   note_change().insert(entry.number);
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
-  write_workflow(tx, space, entry.id,
-                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
+  write(tx, entry);
   definitions_[revision] = std::move(workflow);
   by_id_[std::pair(space, entry.id)] = entry.number;
   workflows_[entry.number] = std::move(entry);
   return true;
+}
+
+void Catalog::write(Transaction& tx, const WorkflowEntry& entry) {
+  write_workflow(tx, entry.space, entry.id,
+                 {.number = entry.number,
+                  .latest = entry.latest,
+                  .paused = entry.paused,
+                  .groups_from = entry.groups_from});
+}
+
+void Catalog::renew_groups(Transaction& tx, WorkflowNumber number) {
+  const auto found = workflows_.find(number);
+  CHECK(found != workflows_.end());
+  note_change().insert(number);
+  found->second.groups_from = found->second.latest;
+  write(tx, found->second);
 }
 
 void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused) {
@@ -210,8 +236,7 @@ void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused
   note_change().insert(number);
   WorkflowEntry& entry = found->second;
   entry.paused = paused;
-  write_workflow(tx, entry.space, entry.id,
-                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
+  write(tx, entry);
 }
 
 void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {

@@ -32,6 +32,7 @@ struct WorkflowEntry {
   std::string id;
   uint32_t latest = 0;
   bool paused = false;
+  uint32_t groups_from = 0;  ///< WorkflowRecord
 };
 
 class Catalog {
@@ -73,6 +74,9 @@ class Catalog {
   Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                       NamespaceSettings settings);
   const NamespaceSettings& settings(NamespaceNumber space) const;
+  /// Whether its stored settings can't be read, so that settings() has none: where its services
+  /// are, and who is to hear of its instances, is not known until they are set again.
+  bool has_unreadable_settings(NamespaceNumber space) const { return unreadable_.contains(space); }
   /// Forgets the namespace with its settings and its workflows, and erases its row: the rows of
   /// what was in it stay.
   void remove_namespace(Transaction& tx, NamespaceNumber space);
@@ -80,17 +84,21 @@ class Catalog {
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
   Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,
                      std::shared_ptr<const Workflow> workflow, TimePoint now);
+  /// The groups of its eventsAnd start are those of the newest revision from now on.
+  void renew_groups(Transaction& tx, WorkflowNumber number);
   void pause_workflow(Transaction& tx, WorkflowNumber number, bool paused);
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:
   std::set<WorkflowNumber>& note_change();
+  static void write(Transaction& tx, const WorkflowEntry& entry);
 
   Loader loader_;
   std::optional<std::set<WorkflowNumber>> changed_;  ///< by the batch; none: nor anything else
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
   std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any
+  std::set<NamespaceNumber> unreadable_;                   ///< those whose settings are not read
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;

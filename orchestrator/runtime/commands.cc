@@ -58,7 +58,8 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
     TRY(draft_.waiting.set_start(command.space, entry->number, command.workflow->start.events));
     if (before && before->start.kind == Start::Kind::kEventsAnd &&
         !same_groups(before->start, command.workflow->start)) {
-      TRY(groups_.close_all(*entry, command.space));
+      TRY(purges_.begin_groups(*entry, command.space));
+      draft_.catalog.renew_groups(draft_.tx, entry->number);
     }
     schedules_.set(now, entry->number, before ? before->start.cron : std::nullopt,
                    command.workflow->start.cron);
@@ -85,7 +86,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& co
 /// Of which no instance lives any more.
 Status Commands::remove_workflow(const WorkflowEntry& entry, const std::string& space) {
   TRY(draft_.waiting.set_start(space, entry.number, {}));
-  TRY(groups_.close_all(entry, space));
+  TRY(purges_.begin_groups(entry, space));
   schedules_.remove(entry.number);
   write_retired(draft_.tx, entry.number, entry.space);
   draft_.catalog.remove_workflow(draft_.tx, entry.number);
@@ -321,7 +322,9 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
                               NamespaceSettings parsed) {
   const std::set<std::string, std::less<>> before = draft_.catalog.settings(space).paused;
   const std::set<std::string, std::less<>> after = parsed.paused;
+  const bool was_unreadable = draft_.catalog.has_unreadable_settings(space);
   TRY(draft_.catalog.set_settings(draft_.tx, space, dump_json(settings), std::move(parsed)));
+  if (was_unreadable) draft_.tasks.resume_all();
   for (const std::string& service : before) {
     if (!after.contains(service)) draft_.tasks.resume(space, service);
   }

@@ -16,8 +16,7 @@ namespace millrace {
 
 class Commands {
  public:
-  Commands(Draft& draft, Instances& instances, Groups& groups, Schedules& schedules,
-           Purges& purges)
+  Commands(Draft& draft, Instances& instances, Groups& groups, Schedules& schedules, Purges& purges)
       : draft_(draft),
         instances_(instances),
         groups_(groups),

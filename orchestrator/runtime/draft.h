@@ -98,6 +98,8 @@ struct Draft : BatchParts {
 
   /// The next number of that kind.
   Result<uint64_t> next(Counter counter);
+  /// The one that was given last.
+  Result<uint64_t> last(Counter counter);
 
   /// Puts a message into the outbox.
   Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,

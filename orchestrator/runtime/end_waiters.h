@@ -30,10 +30,13 @@ class EndWaiters {
   std::vector<EndWaiter::Done> abandoned();
 
  private:
+  using ByDeadline = std::multimap<Duration, EndWaiter>;
+
   const View& view_;
   const Catalog& catalog_;
   Queries& queries_;
-  std::multimap<InstanceId, EndWaiter> waiters_;
+  ByDeadline waiters_;
+  std::multimap<InstanceId, ByDeadline::iterator> by_instance_;
 };
 
 }  // namespace millrace

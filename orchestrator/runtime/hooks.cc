@@ -1,6 +1,7 @@
 #include "orchestrator/runtime/hooks.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/crash_point.h"
 #include "cloudevents/json_format.h"
@@ -12,8 +13,8 @@ namespace {
 /// So many deliveries are under way at once.
 constexpr size_t kWindow = 64;
 
-/// How long one waits that could not be read.
-constexpr Duration kReadAgain{1'000};
+/// How long one waits whose namespace has settings that can't be read.
+constexpr Duration kSettingsAgain{10'000};
 
 const WebhookSetting* find_setting(const NamespaceSettings& settings, const std::string& url) {
   const auto found = std::find_if(settings.webhooks.begin(), settings.webhooks.end(),
@@ -62,6 +63,11 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
   const auto& failure = outcome.failure;
   const bool again = failure && !failure->is_final && setting != nullptr &&
                      setting->retries.allows_after(record->attempt);
+  if (failure && catalog_.has_unreadable_settings(record->space)) {
+    due_.emplace(now + kSettingsAgain, outcome.number);
+    undo_.push_back({.number = outcome.number, .added = now + kSettingsAgain});
+    return std::optional<HookRecord>();
+  }
   if (!again) {
     erase_hook(tx, outcome.number);
     if (!failure || setting == nullptr) return std::optional<HookRecord>();
@@ -78,21 +84,27 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
 
 Status Hooks::pump(const View& view, TimePoint now) {
   Status done;
+  std::vector<std::pair<TimePoint, uint64_t>> again;
   while (!due_.empty() && due_.begin()->first <= now && under_way_.size() < kWindow) {
-    const uint64_t number = due_.begin()->second;
+    const auto first = *due_.begin();
     due_.erase(due_.begin());
-    const Status sent = send(view, number);
+    const Status sent = send(view, first.second, now);
     if (sent) continue;
-    due_.emplace(now + kReadAgain, number);
+    again.push_back(first);
     if (done) done = sent;
   }
+  due_.insert(again.begin(), again.end());
   return done;
 }
 
-Status Hooks::send(const View& view, uint64_t number) {
+Status Hooks::send(const View& view, uint64_t number, TimePoint now) {
   const auto record = TRY(read_hook(view, number));
   if (!record) return {};
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
+  if (setting == nullptr && catalog_.has_unreadable_settings(record->space)) {
+    due_.emplace(now + kSettingsAgain, number);
+    return {};
+  }
   if (setting == nullptr) {  // nobody wants it any more
     under_way_.insert(number);
     settled_({number, std::nullopt});

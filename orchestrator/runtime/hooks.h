@@ -51,8 +51,8 @@ class Hooks {
   void committed() { undo_.clear(); }
   void undo();
 
-  /// Once it is on disk: sends what is due. What cannot be read for that is due again a second
-  /// later; the error is the first of those.
+  /// Once it is on disk: sends what is due. What cannot be read for that stays due; the error is
+  /// the first of those.
   Status pump(const View& view, TimePoint now);
   /// When pump() has something to do by itself.
   std::optional<TimePoint> next_due() const;
@@ -65,7 +65,7 @@ class Hooks {
     std::optional<TimePoint> dropped;  ///< from it
     bool settled = false;              ///< it was under way
   };
-  Status send(const View& view, uint64_t number);
+  Status send(const View& view, uint64_t number, TimePoint now);
 
   EventSender& sender_;
   const Catalog& catalog_;

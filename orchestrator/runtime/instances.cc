@@ -118,9 +118,9 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
     return skip_damaged(workflow.error());
   }
   if (instance->state >= (*workflow)->states.size()) {
-    return skip_damaged({"store.corrupt",
-                         fmt::format("instance {} is in state {} of {}", to_string(id),
-                                     instance->state, (*workflow)->states.size())});
+    return skip_damaged(
+        {"store.corrupt", fmt::format("instance {} is in state {} of {}", to_string(id),
+                                      instance->state, (*workflow)->states.size())});
   }
   Touched& touched = touched_[id];
   touched.instance = std::move(*instance);

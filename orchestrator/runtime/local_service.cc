@@ -90,6 +90,9 @@ Json LocalService::info() {
   const Status reads = parts_.reads_events();
   info["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list()}};
   if (!reads) info["broker"]["waitingFor"] = reads.error().message;
+  const auto unreadable =
+      read([&](const View& view) { return parts_.queries.unreadable_settings(view); });
+  if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
   return info;
 }
 

@@ -53,8 +53,8 @@ struct Metrics::Series {
   prometheus::Counter& damaged =
       counter("millrace_instances_damaged_total",
               "Times that an instance was passed over because its rows are damaged.");
-  prometheus::Counter& rows_purged = counter(
-      "millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
+  prometheus::Counter& rows_purged =
+      counter("millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");

@@ -191,13 +191,12 @@ Status Outbox::pump(const View& view, Duration elapsed) {
       send(number, std::move(**record));
       continue;
     }
-    Status failed = fail("store.corrupt", "a message of the outbox is gone");
+    Status missing = fail("store.corrupt", "a message of the outbox is gone");
     if (!record) {  // it is read again
-      failed = tl::unexpected(record.error());
-      failed_.insert(number);
-      if (!retry_at_) retry_at_ = elapsed + kRetryDelay;
+      missing = tl::unexpected(record.error());
+      due_.insert(number);
     }
-    if (done) done = std::move(failed);
+    if (done) done = std::move(missing);
   }
   if (!has_more_ || taken() >= kWindow) return done;
   has_more_ = false;

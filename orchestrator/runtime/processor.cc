@@ -247,7 +247,9 @@ std::optional<Duration> Processor::next_wake() const {
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
-  if (const auto due = hooks_.next_due()) sooner(*due - std::max(time_, parts_.clock.now()));
+  if (const auto due = hooks_.next_due(); due && !redo_at_) {
+    sooner(*due - std::max(time_, parts_.clock.now()));
+  }
   if (const auto silence = tasks_.next_silence()) sooner(*silence - elapsed);
   if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
@@ -554,7 +556,7 @@ Status Processor::undo_batch() {
   dedupe_.undo();
   tasks_.undo();
   hooks_.undo();
-  held_.resize(held_.size() - newly_held_);
+  held_.erase(held_.end() - static_cast<ptrdiff_t>(newly_held_), held_.end());
   held_.insert(held_.begin(), released_.begin(), released_.end());
   ticks_ = ticks_before_;
 

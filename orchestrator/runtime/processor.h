@@ -158,8 +158,8 @@ class Processor final : public DeliverySink, public TaskSink {
   std::vector<TimerInput> ticks_;  ///< of schedules: that wait while new work has to
   std::vector<TimerInput> due_;
   // What the batch in hand has done to them.
-  std::vector<TimerInput> released_;     ///< from the front of held_
-  size_t newly_held_ = 0;                ///< at the end of held_
+  std::vector<TimerInput> released_;  ///< from the front of held_
+  size_t newly_held_ = 0;             ///< at the end of held_
   std::vector<TimerInput> ticks_before_;
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with

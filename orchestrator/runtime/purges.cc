@@ -1,5 +1,6 @@
 #include "orchestrator/runtime/purges.h"
 
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -24,7 +25,7 @@ Status Purges::load() {
 Result<bool> Purges::has_orphans() const {
   std::set<NamespaceNumber> purged;
   for (const Job& job : jobs_) {
-    if (job.purge->kind == Purge::Kind::kNamespace) {
+    if (job.purge && job.purge->kind == Purge::Kind::kNamespace) {
       purged.insert(NamespaceNumber(job.purge->number));
     }
   }
@@ -70,8 +71,27 @@ Status Purges::go_on() {
   return {};
 }
 
+Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& space) {
+  const Purge purge{
+      .kind = Purge::Kind::kGroups,
+      .number = static_cast<uint64_t>(workflow.number),
+      .record = {
+          .space = space, .workflow = workflow.id, .up_to = TRY(draft_.last(Counter::kGrouped))}};
+  write_purge(draft_.tx, purge);
+  // One that is under way has the same row: it goes on as this one.
+  std::erase_if(jobs_, [&](const Job& job) {
+    return job.purge && job.purge->kind == purge.kind && job.purge->number == purge.number;
+  });
+  jobs_.push_back({.purge = purge});
+  return {};
+}
+
 /// Goes on with a job; returns whether it is done.
 Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
+  if (job.purge && job.purge->kind == Purge::Kind::kGroups) {
+    return groups_.close(WorkflowNumber(static_cast<uint32_t>(job.purge->number)),
+                         job.purge->record, job.at, budget);
+  }
   if (job.purge && job.purge->kind == Purge::Kind::kHistory) {
     const uint64_t left = TRY(purge_history(draft_.tx, job.purge->number, budget));
     if (left == 0) return true;
@@ -116,10 +136,9 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
         draft_.outcome.stopped_tasks.push_back(task);
       });
     case Step::kHooks:
-      return purge_hooks(tx, scope, job.at, budget,
-                         [&](uint64_t number, const HookRecord& record) {
-                           draft_.hooks.drop(number, record.at);
-                         });
+      return purge_hooks(tx, scope, job.at, budget, [&](uint64_t number, const HookRecord& record) {
+        draft_.hooks.drop(number, record.at);
+      });
     case Step::kDelayed:
       return purge_delayed(tx, scope, job.at, budget,
                            [&](uint64_t number) { draft_.waiting.disarm_delayed(number); });
@@ -153,13 +172,16 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
 }
 
 /// The workflows that it had, each with the events that waited in its groups.
-Result<bool> Purges::purge_workflows(const Job& job, PurgeBudget& budget) {
+Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
   const PurgeScope scope = scope_of(job);
-  const std::string name = job.purge ? job.purge->record.space : std::string();
+  PurgeRecord groups{.space = job.purge ? job.purge->record.space : std::string(),
+                     .up_to = std::numeric_limits<uint64_t>::max()};
   while (!budget.is_spent()) {
     const auto next = TRY(first_workflow(draft_.tx, scope));
     if (!next) return true;
-    if (!TRY(groups_.close_some(next->record.number, next->id, name, budget))) return false;
+    groups.workflow = next->id;
+    if (!TRY(groups_.close(next->record.number, groups, job.at, budget))) return false;
+    job.at.clear();
     if (!TRY(purge_workflow(draft_.tx, next->record.number, budget))) return false;
     erase_workflow(draft_.tx, next->space, next->id);
     budget.erase();
@@ -185,9 +207,14 @@ Result<bool> Purges::purge_retired(const Job& job, PurgeBudget& budget) {
 
 /// Those of workflows of which there is nothing else.
 Result<bool> Purges::purge_definitions(PurgeBudget& budget) {
+  const PurgeRecord groups{.up_to = std::numeric_limits<uint64_t>::max()};
   auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0)));
   while (next) {
-    if (!is_known(*next) && !TRY(purge_workflow(draft_.tx, *next, budget))) return false;
+    if (!is_known(*next)) {
+      std::string at;
+      if (!TRY(groups_.close(*next, groups, at, budget))) return false;
+      if (!TRY(purge_workflow(draft_.tx, *next, budget))) return false;
+    }
     next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)));
   }
   TRY(draft_.tx.status());

@@ -36,6 +36,8 @@ class Purges {
 
   /// The namespace has no living instance and is being deleted.
   void begin(NamespaceNumber space, const std::string& name);
+  /// All events that wait in groups of the workflow now.
+  Status begin_groups(const WorkflowEntry& workflow, const std::string& space);
   /// The history of an instance that is gone, from that row backward.
   void begin_history(uint64_t row);
 
@@ -65,7 +67,7 @@ class Purges {
   bool is_known(WorkflowNumber workflow) const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
-  Result<bool> purge_workflows(const Job& job, PurgeBudget& budget);
+  Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
   Result<bool> purge_definitions(PurgeBudget& budget);
 

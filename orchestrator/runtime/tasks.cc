@@ -140,8 +140,7 @@ std::optional<Duration> Tasks::next_silence() const {
 TaskTarget Tasks::target_of(const StartTask& task) const {
   if (const auto* container = std::get_if<Container>(&task.runs)) return *container;
   const auto& service = std::get<NamedService>(task.runs);
-  const NamespaceNumber space =
-      service.global ? catalog_.find_namespace(kDefaultNamespace).value_or(task.space) : task.space;
+  const NamespaceNumber space = service.global ? default_space(task) : task.space;
   const auto& services = catalog_.settings(space).services;
   const auto found = services.find(service.name);
   if (found != services.end()) return found->second;
@@ -150,7 +149,20 @@ TaskTarget Tasks::target_of(const StartTask& task) const {
 
 bool Tasks::is_paused(const StartTask& task) const {
   const auto* const service = std::get_if<NamedService>(&task.runs);
-  return service != nullptr && catalog_.settings(task.space).paused.contains(service->name);
+  if (service == nullptr) return false;
+  return catalog_.settings(task.space).paused.contains(service->name) ||
+         catalog_.has_unreadable_settings(task.space) ||
+         (service->global && catalog_.has_unreadable_settings(default_space(task)));
+}
+
+NamespaceNumber Tasks::default_space(const StartTask& task) const {
+  return catalog_.find_namespace(kDefaultNamespace).value_or(task.space);
+}
+
+void Tasks::resume_all() {
+  for (const auto& [service, tasks] : std::exchange(waiting_, {})) {
+    due_.insert(due_.begin(), tasks.rbegin(), tasks.rend());
+  }
 }
 
 void Tasks::resume(NamespaceNumber space, std::string_view service) {
@@ -202,7 +214,7 @@ Status Tasks::hand_out_due(const View& view) {
     due_.pop_back();
     const auto task = read_task(view, id);
     if (!task) due_.insert(due_.begin(), id);
-    const Status handed_out = !task  ? Status(tl::unexpected(task.error()))
+    const Status handed_out = !task   ? Status(tl::unexpected(task.error()))
                               : *task ? hand_out(view, **task)
                                       : Status();
     if (done && !handed_out) done = handed_out;

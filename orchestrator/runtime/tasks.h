@@ -74,6 +74,8 @@ class Tasks {
   bool has_due() const { return !due_.empty(); }
   /// Calls of a service that was paused may go out.
   void resume(NamespaceNumber space, std::string_view service);
+  /// Settings that could not be read are there again: what waits is looked at anew.
+  void resume_all();
 
   /// When the next one will have been silent for too long, as Clock::elapsed().
   std::optional<Duration> next_silence() const;
@@ -84,6 +86,7 @@ class Tasks {
   void note(const InstanceId& task);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
+  NamespaceNumber default_space(const StartTask& task) const;
 
   TaskRunner& runner_;
   const Catalog& catalog_;

@@ -52,7 +52,7 @@ void Waiting::clear() {
 }
 
 Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
-                        const std::vector<StartEvent>& events) {
+                          const std::vector<StartEvent>& events) {
   if (changes_) changes_->workflows.push_back(workflow);
   auto& handles = starts_[static_cast<uint32_t>(workflow)];
   for (const auto handle : handles) index_->remove(handle);
@@ -162,7 +162,7 @@ void Waiting::note(TimerKey key) {
     case kScheduleTimer:
       return changes_->workflows.push_back(WorkflowNumber(number));
     default:
-      return changes_->instances.emplace_back(waiters_[number].space, waiters_[number].id);
+      changes_->instances.emplace_back(waiters_[number].space, waiters_[number].id);
   }
 }
 

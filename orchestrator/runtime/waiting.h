@@ -55,7 +55,7 @@ class Waiting {
   /// Replaces what the workflow's start listens for; an empty list ends it. Error `store.corrupt`
   /// where one of the events can't be listened for: nothing is then.
   Status set_start(std::string_view space_name, WorkflowNumber workflow,
-                 const std::vector<StartEvent>& events);
+                   const std::vector<StartEvent>& events);
 
   /// Makes room for so many instances that wait, which is faster than growing.
   void reserve(size_t instances) { slots_.reserve(instances); }
@@ -73,8 +73,8 @@ class Waiting {
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
 
-  /// What the batch in hand has changed: instances whose listeners or timers changed or whose timers
-  /// came due, and likewise all else that has a timer here.
+  /// What the batch in hand has changed: instances whose listeners or timers changed or whose
+  /// timers came due, and likewise all else that has a timer here.
   struct Changes {
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
     std::vector<WorkflowNumber> workflows;

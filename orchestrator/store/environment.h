@@ -44,9 +44,9 @@ struct EnvironmentOptions {
   /// Whether closing brings everything into LMDB, so that the next open has no journal to read.
   bool checkpoints_at_close = true;
 
-  /// For tests: asked at each read of a row or a range of rows of what is committed; true has it
-  /// fail with `store.io`.
-  std::function<bool(Table)> fails_read;
+  /// For tests: asked at each read of what is committed, with the key of the row, or the prefix of
+  /// the range of rows; true has it fail with `store.io`.
+  std::function<bool(Table table, std::string_view key)> fails_read;
 
   /// For tests: asked at each commit that writes something; true has it fail with `store.io`.
   std::function<bool()> fails_commit;

@@ -65,15 +65,14 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
 template <class T, class F>
 Result<bool> purge_records(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
                            PurgeBudget& budget, Result<T> (*decode)(std::string_view), F see) {
-  return purge_rows(
-      tx, table, {}, at, budget,
-      [&](std::string_view key, std::string_view value) -> Result<Row> {
-        budget.look(value.size());
-        const T record = TRY(rows::decode(tx, table, key, value, decode));
-        if (!scope.has(record.space)) return Row::kKeep;
-        see(key, record);
-        return Row::kErase;
-      });
+  return purge_rows(tx, table, {}, at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      budget.look(value.size());
+                      const T record = TRY(rows::decode(tx, table, key, value, decode));
+                      if (!scope.has(record.space)) return Row::kKeep;
+                      see(key, record);
+                      return Row::kErase;
+                    });
 }
 
 std::string prefix_of(const PurgeScope& scope) {
@@ -106,7 +105,7 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see)
                       Reader reader(key.substr(kPurgeKey.size()));
                       const uint8_t kind = reader.u8();
                       const uint64_t number = reader.u64();
-                      if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kHistory)) {
+                      if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
                         return fail("store.corrupt", "a key of a purge is damaged");
                       }
                       see({Purge::Kind(kind), number, TRY(decode_purge(value))});
@@ -146,23 +145,24 @@ Status each_retired(
 Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
                              PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
                              const std::function<void(const Instance& head)>& kept) {
-  return purge_rows(
-      tx, table, prefix_of(scope), at, budget,
-      [&](std::string_view key, std::string_view value) -> Result<Row> {
-        const bool gone = scope.has(space_of(key));
-        if (!rows::is_head(key) || (!gone && !kept)) return gone ? Row::kErase : Row::kKeep;
-        budget.look(value.size());
-        const Instance head = TRY(rows::decode(tx, table, key, value, decode_head));
-        if (!gone) {
-          kept(head);
-          return Row::kKeep;
-        }
-        if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
-          return Row::kStop;
-        }
-        if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget))) left(row);
-        return Row::kErase;
-      });
+  return purge_rows(tx, table, prefix_of(scope), at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      const bool gone = scope.has(space_of(key));
+                      if (!rows::is_head(key) || (!gone && !kept))
+                        return gone ? Row::kErase : Row::kKeep;
+                      budget.look(value.size());
+                      const Instance head = TRY(rows::decode(tx, table, key, value, decode_head));
+                      if (!gone) {
+                        kept(head);
+                        return Row::kKeep;
+                      }
+                      if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
+                        return Row::kStop;
+                      }
+                      if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget)))
+                        left(row);
+                      return Row::kErase;
+                    });
 }
 
 Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
@@ -182,16 +182,16 @@ Result<bool> purge_tasks(Transaction& tx, const PurgeScope& scope, std::string& 
 Result<bool> purge_hooks(Transaction& tx, const PurgeScope& scope, std::string& at,
                          PurgeBudget& budget,
                          const std::function<void(uint64_t number, const HookRecord&)>& see) {
-  return purge_records(tx, Table::kHooks, scope, at, budget, decode_hook,
-                       [&](std::string_view key, const HookRecord& record) {
-                         see(rows::number_of(key), record);
-                       });
+  return purge_records(
+      tx, Table::kHooks, scope, at, budget, decode_hook,
+      [&](std::string_view key, const HookRecord& record) { see(rows::number_of(key), record); });
 }
 
 Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see) {
-  return purge_records(tx, Table::kDelayed, scope, at, budget, decode_delayed,
-                       [&](std::string_view key, const DelayedRecord&) { see(rows::number_of(key)); });
+  return purge_records(
+      tx, Table::kDelayed, scope, at, budget, decode_delayed,
+      [&](std::string_view key, const DelayedRecord&) { see(rows::number_of(key)); });
 }
 
 Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget) {
@@ -211,8 +211,7 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
       return uint64_t{0};
     }
     budget.look(bytes->size());
-    const HistoryRow found =
-        TRY(rows::decode(tx, Table::kHistory, key, *bytes, decode_history));
+    const HistoryRow found = TRY(rows::decode(tx, Table::kHistory, key, *bytes, decode_history));
     tx.erase(Table::kHistory, key);
     budget.erase();
     if (found.previous >= row) return fail("store.corrupt", "a history row names no older one");

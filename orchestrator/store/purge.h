@@ -36,9 +36,10 @@ struct Purge {
   enum class Kind : uint8_t {
     kNamespace = 0,  // on disk: never renumber
     kHistory = 1,    // of one instance; likewise
+    kGroups = 2,     // of one workflow; likewise
   };
   Kind kind{};
-  uint64_t number = 0;  ///< of the namespace; of the history row to go on from
+  uint64_t number = 0;  ///< of the namespace, the history row to go on from, the workflow
   PurgeRecord record;
 };
 void write_purge(Transaction& tx, const Purge& purge);

@@ -187,14 +187,12 @@ void write_engine_time(Transaction& tx, TimePoint time) {
 }
 
 Result<uint64_t> read_counter(const View& view, Counter counter) {
-  const std::string key =
-      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
   return TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
 }
 
 void write_counter(Transaction& tx, Counter counter, uint64_t last) {
-  const std::string key =
-      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
   tx.put(Table::kMeta, key, key_of(last));
 }
 
@@ -263,6 +261,21 @@ Status each_workflow(const View& view,
                 see(space, reader.rest(), TRY(decode_workflow(value)));
                 return true;
               });
+}
+
+Status each_workflow(const View& view, NamespaceNumber space,
+                     const std::function<void(std::string_view id, const WorkflowRecord&)>& see) {
+  const std::string prefix = space_prefix(space);
+  return walk(view, Table::kWorkflows, prefix, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(key.substr(prefix.size()), TRY(decode_workflow(value)));
+                return true;
+              });
+}
+
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+                                                    std::string_view id) {
+  return read(view, Table::kWorkflows, space_prefix(space).append(id), decode_workflow);
 }
 
 void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
@@ -585,18 +598,24 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
               });
 }
 
-Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget,
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
+                          PurgeBudget& budget,
                           const std::function<void(const GroupedEvent&)>& see) {
   const std::string queues = static_cast<char>(kQueueRow) + workflow_prefix(workflow);
   bool done = true;
   std::vector<GroupedEvent> events;
-  TRY(walk(tx, Table::kGroups, queues, {},
+  TRY(walk(tx, Table::kGroups, queues, at,
            [&](std::string_view key, std::string_view value) -> Result<bool> {
-             done = !budget.is_spent();
-             if (!done) return false;
+             if (budget.is_spent()) {
+               done = false;
+               at = key;
+               return false;
+             }
              budget.look(key.size() + value.size());
+             GroupedEvent event = TRY(grouped_of(key, value));
+             if (event.number > up_to) return true;
              budget.erase();
-             events.push_back(TRY(grouped_of(key, value)));
+             events.push_back(std::move(event));
              return true;
            }));
   for (const GroupedEvent& event : events) {

@@ -29,16 +29,17 @@ Result<TimePoint> read_engine_time(const View& view);
 void write_engine_time(Transaction& tx, TimePoint time);
 
 /// Numbers that are given once and never again, each from 1.
-enum class Counter : uint8_t {
-  kNamespace,
-  kWorkflow,
-  kHistory,
-  kOutbox,
-  kDelayed,
-  kGrouped,
-  kRecent,
-  kInbox,
-  kHook,
+// On disk: never renumber.
+enum class Counter : char {
+  kNamespace = 'a',
+  kWorkflow = 'b',
+  kHistory = 'c',
+  kOutbox = 'd',
+  kDelayed = 'e',
+  kGrouped = 'f',
+  kRecent = 'g',
+  kInbox = 'h',
+  kHook = 'i',
 };
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
@@ -59,6 +60,11 @@ void erase_namespace(Transaction& tx, std::string_view name);
 Status each_workflow(const View& view,
                      const std::function<void(NamespaceNumber space, std::string_view id,
                                               const WorkflowRecord&)>& see);
+/// Those of one namespace.
+Status each_workflow(const View& view, NamespaceNumber space,
+                     const std::function<void(std::string_view id, const WorkflowRecord&)>& see);
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+                                                    std::string_view id);
 void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
                     const WorkflowRecord& record);
 void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id);
@@ -69,6 +75,7 @@ void write_definition(Transaction& tx, Revision revision, const DefinitionRecord
 // Instances. The living stand in one table and the ended in another, under the same keys.
 
 /// kCall is followed by the call's index.
+// On disk: never renumber.
 enum class Part : uint8_t {
   kHead = 0,
   kInput = 1,
@@ -186,10 +193,11 @@ void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see);
-/// Erases grouped events of a workflow, and the counts of their groups, as many as fit into the
-/// budget, showing each first. Returns whether these were all.
-Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget,
-                          const std::function<void(const GroupedEvent&)>& see);
+/// Erases grouped events of a workflow up to the number `up_to`, and the counts of their groups, as
+/// many as fit into the budget, showing each first. Returns whether these were all; if not, `at` is
+/// where to go on.
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
+                          PurgeBudget& budget, const std::function<void(const GroupedEvent&)>& see);
 
 // Events that are kept for instances which cannot listen yet.
 

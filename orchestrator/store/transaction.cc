@@ -42,7 +42,8 @@ class Snapshot::Rows {
  public:
   Rows(const Snapshot& snapshot, KeyRange range, Direction direction)
       : range_(std::move(range)), is_forward_(direction == Direction::kForward) {
-    if (!snapshot.begin() || snapshot.is_made_to_fail(table_of(range_.low))) return;
+    const std::string_view low = range_.low;
+    if (!snapshot.begin() || snapshot.is_made_to_fail(table_of(low), millrace::key_of(low))) return;
     const Layers& layers = snapshot.layers_;
     const auto open = [&](const std::shared_ptr<const Memtable>& table, auto& cursor) {
       if (table != nullptr) cursor.emplace(*table, layers.commit, range_, direction);
@@ -119,9 +120,9 @@ bool Snapshot::begin() const {
   return has_begun_;
 }
 
-bool Snapshot::is_made_to_fail(Table table) const {
+bool Snapshot::is_made_to_fail(Table table, std::string_view key) const {
   const auto& fails = environment_->options().fails_read;
-  if (!fails || !fails(table)) return false;
+  if (!fails || !fails(table, key)) return false;
   layers_.lmdb.fail({"store.io", fmt::format("a read of {} was made to fail", table_name(table))});
   return true;
 }
@@ -135,7 +136,7 @@ void Snapshot::release() {
 
 std::optional<std::string_view> Snapshot::get(Table table, std::string_view key) const {
   const AbsoluteKey absolute(table, key);
-  if (!begin() || is_made_to_fail(table)) return std::nullopt;
+  if (!begin() || is_made_to_fail(table, key)) return std::nullopt;
   for (const auto* const layer : {layers_.active.get(), layers_.frozen.get()}) {
     if (layer == nullptr) continue;
     const Memtable::Version* const version = layer->find(absolute.view(), layers_.commit);

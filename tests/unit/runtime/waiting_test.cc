@@ -82,9 +82,11 @@ TEST(Waiting, FindsStartsByNumberThenInstancesById) {
   Waiting waiting;
   // Added in an order that is neither.
   EXPECT_TRUE(waiting.update("default", waiter(9, {{0, type("t")}})));
-  EXPECT_TRUE(waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}})));
+  EXPECT_TRUE(
+      waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}})));
   EXPECT_TRUE(waiting.update("default", waiter(200, {{0, in_region("t", "eu")}})));
-  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(7), {{type("t")}, {in_region("t", "eu")}}));
+  EXPECT_TRUE(
+      waiting.set_start("default", WorkflowNumber(7), {{type("t")}, {in_region("t", "eu")}}));
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(3), {{type("u")}, {type("t")}}));
 
   EXPECT_THAT(
@@ -116,13 +118,15 @@ TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
       .type = "a",
       .predicates = {{.attribute = "source", .kind = Predicate::Kind::kPattern, .text = "["}}};
   for (const Listener& damaged : {Listener{70'000, type("a")}, Listener{1, open_class}}) {
-    const Status done = waiting.update("default", waiter(1, {{0, type("a")}, damaged}, {timeout(9)}));
+    const Status done =
+        waiting.update("default", waiter(1, {{0, type("a")}, damaged}, {timeout(9)}));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, "store.corrupt");
     EXPECT_EQ(waiting.listeners(), 0U);
     EXPECT_EQ(waiting.timers(), 0U);
   }
-  const Status started = waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {open_class}});
+  const Status started =
+      waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {open_class}});
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, "store.corrupt");
   EXPECT_EQ(waiting.listeners(), 0U);
@@ -133,7 +137,8 @@ TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
 TEST(Waiting, FollowsAnInstanceFromStateToState) {
   Waiting waiting;
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
-  EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)})));
+  EXPECT_TRUE(
+      waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)})));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
   EXPECT_THAT(lines(waiting.match("default", event("c"))), ElementsAre("instance 1:1"));
   EXPECT_EQ(waiting.timers(), 1U);

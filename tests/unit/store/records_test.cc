@@ -76,6 +76,19 @@ TEST(HeadRecord, WithAPolicyThatDoesNotReadIsDamaged) {
   }
 }
 
+TEST(WorkflowRecord, OfOlderVersionsIsRead) {
+  const WorkflowRecord first = decode_workflow(std::string("\1\7\3", 3)).value();
+  EXPECT_EQ(first.number, WorkflowNumber(7));
+  EXPECT_EQ(first.latest, 3U);
+  EXPECT_FALSE(first.paused);
+  const WorkflowRecord second = decode_workflow(std::string("\2\7\3\1", 4)).value();
+  EXPECT_TRUE(second.paused);
+  EXPECT_EQ(second.groups_from, 0U);
+  const WorkflowRecord written{
+      .number = WorkflowNumber(7), .latest = 3, .paused = true, .groups_from = 2};
+  EXPECT_EQ(decode_workflow(encode(written)).value().groups_from, 2U);
+}
+
 TEST(TaskRecord, IsReadAsItWasWritten) {
   StartTask task{.space = NamespaceNumber(2),
                  .task = id(1),
