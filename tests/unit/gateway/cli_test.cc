@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kId = FakeService::kInstance;
 
-Loaded fake_load(std::string_view text) { return FakeService().load_definition(text); }
+Loaded fake_load(std::string_view text) { return FakeService().load_definition(text, ""); }
 
 ServeOptions g_served;
 DevOptions g_developed;

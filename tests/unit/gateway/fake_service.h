@@ -123,7 +123,7 @@ class FakeService : public Service {
   }
 
   /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
-  Loaded load_definition(std::string_view text) override {
+  Loaded load_definition(std::string_view text, std::string_view) override {
     Loaded loaded;
     if (text.find("broken") != std::string_view::npos) {
       loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},
