@@ -159,6 +159,10 @@ Result<Json> LocalService::listeners(std::string_view space, size_t limit,
       [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
 }
 
+Result<Json> LocalService::groups(std::string_view space, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.groups(view, space, limit, cursor); });
+}
+
 Result<Json> LocalService::schedules(std::string_view space) {
   return read([&](const View& view) { return parts_.queries.schedules(view, space); });
 }

@@ -52,6 +52,7 @@ class LocalService final : public Service {
   Result<Json> instance(std::string_view space, const InstanceId& id) override;
   Result<Json> history(std::string_view space, const InstanceId& id) override;
   Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;

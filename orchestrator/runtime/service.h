@@ -85,6 +85,10 @@ class Service {
   virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
   virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  /// Groups of eventsAnd starts that are not complete:
+  /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
+  /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
+  virtual Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) = 0;
   /// {"items":[{"workflow","cron","zone","nextTick","lastTick"?}]}; a workflow that has no cron has
   /// neither zone nor nextTick.
   virtual Result<Json> schedules(std::string_view space) = 0;

@@ -220,6 +220,16 @@ class FakeService : public Service {
                 {"next", nullptr},
                 {"limit", limit}};
   }
+  Result<Json> groups(std::string_view, size_t limit, std::string_view) override {
+    return Json{
+        {"items",
+         {{{"workflow", "ship"},
+           {"correlate", {{"order", "o-1"}}},
+           {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+           {"expiresAt", "2021-09-01T12:00:00.000Z"}}}},
+        {"next", nullptr},
+        {"limit", limit}};
+  }
   /// `report` has one.
   Result<Json> schedules(std::string_view space) override {
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
