@@ -465,6 +465,13 @@ class App {
                "millrace listener list",
                [this](Session& session) { return list_listeners(session, list_.page); });
     add_page(listeners, list_.page);
+    CLI::App& group = noun(app_, "group", "Groups of events that are not complete");
+    CLI::App& groups = asking(
+        group, "list",
+        "Lists the groups of eventsAnd starts that wait for more events, and when they expire",
+        "millrace group list",
+        [this](Session& session) { return list_groups(session, list_.page); });
+    add_page(groups, list_.page);
     CLI::App& dlq = noun(app_, "dlq", "What could not be used");
     CLI::App& letters =
         asking(dlq, "list", "Lists what was set aside, and why", "millrace dlq list",

@@ -318,7 +318,7 @@ Loaded lint_definition(std::string_view text) {
     return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
   };
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  return load_and_lint(text, check, check_schemas, now);
+  return load_and_lint(text, check, check_schemas, {.now = now});
 }
 
 }  // namespace millrace

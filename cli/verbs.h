@@ -87,7 +87,8 @@ Ended list_schedules(Session& session);
 Ended show_next_ticks(Session& session, const std::string& workflow);
 Ended trigger_schedule(Session& session, const std::string& workflow);
 
-// listener.cc, dlq.cc
+// listener.cc, dlq.cc, group.cc
+Ended list_groups(Session& session, const PageOptions& page);
 Ended list_listeners(Session& session, const PageOptions& page);
 Ended list_dead_letters(Session& session, const PageOptions& page);
 

@@ -70,7 +70,7 @@ void watch_folders(int inotify, const fs::path& folder) {
 }  // namespace
 
 void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
-  Loaded loaded = service_.load_definition(text);
+  Loaded loaded = service_.load_definition(text, "default");
   std::string lines = render_text(loaded.findings, file.string());
   if (lines.ends_with('\n')) lines.pop_back();
   if (!lines.empty()) tell_(lines);

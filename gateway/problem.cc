@@ -47,6 +47,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"event.", 400},
     {"json.", 400},
     {"id.", 400},
+    {"cursor.", 400},
     {"time.", 400},
     {"duration.", 400},
     {"wait.timeout", 504},

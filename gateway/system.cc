@@ -51,6 +51,14 @@ void add_system_routes(Router& router, Service& service) {
                 return service.listeners(space, limit, text_parameter(request, "cursor"));
               })});
   router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/groups",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                return service.groups(space, limit, text_parameter(request, "cursor"));
+              })});
+  router.add({.method = "GET",
               .path = "/v1/ns/{ns}/dlq",
               .query = {"limit", "cursor"},
               .lane = Lane::kBroker,

@@ -2,11 +2,16 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/runtime/settings.h"
+#include "orchestrator/store/tables.h"
 
 namespace millrace {
 namespace {
@@ -48,8 +53,35 @@ void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_mo
   parts_.processor.wait_for_end(std::move(space), id, at_most, std::move(done));
 }
 
-Loaded LocalService::load_definition(std::string_view text) {
-  return load_and_lint(text, parts_.check_programs, parts_.check_schemas);
+Loaded LocalService::load_definition(std::string_view text, std::string_view space) {
+  LintContext context;
+  if (!space.empty()) context.names_service = named_services(space);
+  return load_and_lint(text, parts_.check_programs, parts_.check_schemas, context);
+}
+
+/// What the settings say now; null where they cannot be read, so that lint does not guess.
+NamesService LocalService::named_services(std::string_view space) {
+  const Result<Snapshot> view = Snapshot::take(parts_.environment);
+  if (!view) return nullptr;
+  const auto services_of =
+      [&](std::string_view name) -> std::optional<std::set<std::string, std::less<>>> {
+    const auto record = read_namespace(*view, name);
+    if (!record) return std::nullopt;
+    std::set<std::string, std::less<>> names;
+    if (!*record || (*record)->settings.empty()) return names;
+    const Result<Json> json = parse_json((*record)->settings);
+    const auto settings = json ? parse_settings(*json) : tl::unexpected(json.error());
+    if (!settings) return std::nullopt;
+    for (const auto& [service, target] : settings->services) names.insert(service);
+    return names;
+  };
+  auto own = services_of(space);
+  auto global = services_of(kDefaultNamespace);
+  if (!own || !global) return nullptr;
+  return [own = *std::move(own), global = *std::move(global)](const std::string& service,
+                                                              bool is_global) {
+    return (is_global ? global : own).contains(service);
+  };
 }
 
 void LocalService::publish_events(std::string space, std::vector<Event> events,
@@ -125,6 +157,10 @@ Result<Json> LocalService::listeners(std::string_view space, size_t limit,
                                      std::string_view cursor) {
   return read(
       [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
+}
+
+Result<Json> LocalService::groups(std::string_view space, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.groups(view, space, limit, cursor); });
 }
 
 Result<Json> LocalService::schedules(std::string_view space) {

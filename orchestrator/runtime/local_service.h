@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/runtime/broker_losses.h"
 #include "orchestrator/runtime/processor.h"
@@ -37,7 +38,7 @@ class LocalService final : public Service {
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
-  Loaded load_definition(std::string_view text) override;
+  Loaded load_definition(std::string_view text, std::string_view space) override;
   void publish_events(std::string space, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
@@ -51,6 +52,7 @@ class LocalService final : public Service {
   Result<Json> instance(std::string_view space, const InstanceId& id) override;
   Result<Json> history(std::string_view space, const InstanceId& id) override;
   Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
@@ -62,6 +64,7 @@ class LocalService final : public Service {
   std::string metrics() override { return parts_.metrics.text(); }
 
  private:
+  NamesService named_services(std::string_view space);
   /// Runs a query on the last commit.
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 

@@ -50,6 +50,12 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+  prometheus::Counter& groups_uncorrelated =
+      counter("millrace_group_events_uncorrelated_total",
+              "Events of an eventsAnd start that lack an attribute of its `correlate`.");
+  prometheus::Counter& groups_expired =
+      counter("millrace_group_events_expired_total",
+              "Events whose lifespan ended before their eventsAnd group was complete.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
@@ -119,6 +125,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
+  add(series_->groups_uncorrelated, counts.groups_uncorrelated);
+  add(series_->groups_expired, counts.groups_expired);
   add(series_->groups_closed, counts.groups_closed);
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);

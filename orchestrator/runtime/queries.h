@@ -34,6 +34,8 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view space, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view space, size_t limit,
                          std::string_view cursor);
+  Result<Json> groups(const View& view, std::string_view space, size_t limit,
+                      std::string_view cursor);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);
   Result<Variable> variable(const View& view, const VariablePlace& place, std::string_view key);

@@ -62,8 +62,9 @@ class Service {
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
   virtual void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) = 0;
 
-  /// Loads a definition (YAML or JSON), its jq programs checked too. May take some milliseconds.
-  virtual Loaded load_definition(std::string_view text) = 0;
+  /// Loads and lints a definition (YAML or JSON), its jq programs checked too. Lint knows the
+  /// settings of the namespace `space`; empty: of none. May take some milliseconds.
+  virtual Loaded load_definition(std::string_view text, std::string_view space) = 0;
 
   /// Publishes into the event stream; `done` comes when the broker has them all, or with the first
   /// error (`broker.*`): then sending all again is safe.
@@ -84,6 +85,10 @@ class Service {
   virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
   virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  /// Groups of eventsAnd starts that are not complete:
+  /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
+  /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
+  virtual Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) = 0;
   /// {"items":[{"workflow","cron","zone","nextTick","lastTick"?}]}; a workflow that has no cron has
   /// neither zone nor nextTick.
   virtual Result<Json> schedules(std::string_view space) = 0;

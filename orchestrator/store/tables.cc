@@ -547,6 +547,22 @@ void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& g
   }
 }
 
+Status each_group(const View& view, WorkflowNumber workflow,
+                  const std::optional<Fingerprint>& behind,
+                  const std::function<Result<bool>(const Fingerprint& group,
+                                                   const std::vector<uint32_t>& waiting)>& see) {
+  const std::string prefix = static_cast<char>(kCountsRow) + workflow_prefix(workflow);
+  // The first key behind one is that key and a zero byte.
+  const std::string from = behind ? counts_key(workflow, *behind) + '\0' : std::string();
+  return walk(view, Table::kGroups, prefix, from,
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader reader(key.substr(prefix.size()));
+                const Fingerprint group = reader.id();
+                if (!reader.done()) return fail("store.corrupt", "a key of a group is damaged");
+                return see(group, TRY(decode_counts(value)));
+              });
+}
+
 void write_grouped(Transaction& tx, const GroupedEvent& event) {
   std::string key = queue_key(event.queue, event.number);
   tx.put(Table::kGroups, number_key(event.number), key);

@@ -172,6 +172,12 @@ struct GroupedEvent {
 /// nullopt: nothing waits in that group.
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group);
+/// Every group of a workflow, by fingerprint, from the one behind `behind` on, with what waits for
+/// each entry; until `see` returns false.
+Status each_group(const View& view, WorkflowNumber workflow,
+                  const std::optional<Fingerprint>& behind,
+                  const std::function<Result<bool>(const Fingerprint& group,
+                                                   const std::vector<uint32_t>& waiting)>& see);
 /// All zero erases the row.
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
                   const std::vector<uint32_t>& waiting);

@@ -445,7 +445,7 @@ states:
             "f:8:16: error: states[0].conditions[1].condition: nosuch/1 is not defined "
             "[jq.syntax]\n"
             "f:9:16: error: states[0].conditions[2].condition: syntax error, unexpected "
-            "INVALID_CHARACTER [jq.syntax]\n"
+            "character [jq.syntax]\n"
             "f:10:21: error: states[0].defaultTransform: $x is not defined [jq.syntax]\n");
 }
 

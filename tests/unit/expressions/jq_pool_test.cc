@@ -188,7 +188,7 @@ TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   ASSERT_EQ(verdicts.size(), 50);
   EXPECT_EQ(verdicts[17], (Error{"jq.syntax", "nosuch/0 is not defined"}));
-  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected IDENT"}));
+  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected name"}));
   EXPECT_EQ(verdicts[31],
             (Error{"jq.unbalanced", "the `(` at byte 0 of the jq program is not closed"}));
   for (size_t i = 0; i < verdicts.size(); ++i) {

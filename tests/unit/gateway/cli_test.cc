@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kId = FakeService::kInstance;
 
-Loaded fake_load(std::string_view text) { return FakeService().load_definition(text); }
+Loaded fake_load(std::string_view text) { return FakeService().load_definition(text, ""); }
 
 ServeOptions g_served;
 DevOptions g_developed;
@@ -384,6 +384,9 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
+      {{"group", "list", "--limit", "3"},
+       "WORKFLOW  CORRELATE          WAITING           EXPIRES\n"
+       "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
       {{"schedule", "list"},
        "WORKFLOW  CRON                             ZONE           NEXT                      "
        "LAST\n"
@@ -649,6 +652,7 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"schedule", "next"},
       {"schedule", "trigger"},
       {"listener", "list"},
+      {"group", "list"},
       {"dlq", "list"},
       {"namespace", "list"},
       {"namespace", "create"},

@@ -123,7 +123,7 @@ class FakeService : public Service {
   }
 
   /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
-  Loaded load_definition(std::string_view text) override {
+  Loaded load_definition(std::string_view text, std::string_view) override {
     Loaded loaded;
     if (text.find("broken") != std::string_view::npos) {
       loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},
@@ -219,6 +219,16 @@ class FakeService : public Service {
                    {"context", {{"source", "shop"}}}}}},
                 {"next", nullptr},
                 {"limit", limit}};
+  }
+  Result<Json> groups(std::string_view, size_t limit, std::string_view) override {
+    return Json{
+        {"items",
+         {{{"workflow", "ship"},
+           {"correlate", {{"order", "o-1"}}},
+           {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+           {"expiresAt", "2021-09-01T12:00:00.000Z"}}}},
+        {"next", nullptr},
+        {"limit", limit}};
   }
   /// `report` has one.
   Result<Json> schedules(std::string_view space) override {

@@ -119,6 +119,18 @@ states:
             "");
 }
 
+TEST_F(EditorSchema, PointsOutWhatIsValidAndNeverHappens) {
+  const std::string head =
+      "id: a\nstates:\n- {id: a, type: consumeEvent, timeout: 1h, event: {type: t";
+  EXPECT_NE(complaint(head + ", context: {orderid: .order}}}"), "");
+  EXPECT_NE(complaint(head + "}, catch: [{error: direktiv.statetimeout}]}"), "");
+  EXPECT_NE(complaint(head + "}, catch: [{error: Millrace.poison}]}"), "");
+  EXPECT_EQ(complaint(head + ", context: {orderid: '.[a-z]+', n: 5}}, "
+                             "catch: [{error: direktiv.stateTimeout}, {error: 'direktiv.*'}, "
+                             "{error: card.declined}]}"),
+            "");
+}
+
 TEST_F(EditorSchema, RefusesWhatTheLoaderRefuses) {
   const std::string head = "id: a\nstates:\n";
   for (const std::string& text : {
