@@ -86,9 +86,12 @@ void TaskBook::not_sent(TaskMail mail) {
   stops_.insert(stops_.end(), mail.stops.begin(), mail.stops.end());
 }
 
-void TaskBook::delivered(const InstanceId& task) {
+std::optional<TaskReport> TaskBook::delivered(const InstanceId& task) {
   const auto at = tasks_.find(task);
-  if (at != tasks_.end()) have_sent(at->second);
+  if (at == tasks_.end() || at->second.begun) return std::nullopt;
+  have_sent(at->second);
+  has_begun(at->second);
+  return TaskReport{task, TaskStarted{}};
 }
 
 void TaskBook::send_again(const InstanceId& task) {

@@ -62,8 +62,8 @@ class TaskBook {
 
   /// None of it is sure to have been sent: what is to be taken back or told is so again.
   void not_sent(TaskMail mail);
-  /// The broker has handed it to the service.
-  void delivered(const InstanceId& task);
+  /// The broker has taken the request to a service, which begins with it then.
+  std::optional<TaskReport> delivered(const InstanceId& task);
   /// It is to be sent again: the broker did not take it.
   void send_again(const InstanceId& task);
   /// The connection is lost: what the broker has not taken for certain is to be sent again.
@@ -119,7 +119,7 @@ class TaskBook {
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
-    bool begun = false;  ///< a worker has been heard
+    bool begun = false;  ///< a worker has been heard, or a service asked
     bool gone = false;   ///< the stream no longer has it
   };
   using Tasks =

@@ -358,15 +358,20 @@ void TaskQueue::Runner::send(TaskMail mail) {
     natsConnection_PublishString(handle, stop_subject(task).c_str(), to_string(task).c_str());
   }
   sent = sent && natsConnection_FlushTimeout(handle, kMostFlush.count()) == NATS_OK;
-  const std::lock_guard lock(mutex_);
-  if (!sent) {
-    book_.not_sent(std::move(mail));
-    lost_ = true;
-    return;
+  std::vector<TaskReport> begun;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!sent) {
+      book_.not_sent(std::move(mail));
+      lost_ = true;
+      return;
+    }
+    for (const TaskMail::Message& message : mail.messages) {
+      if (message.queued) continue;
+      if (auto report = book_.delivered(message.task)) begun.push_back(*std::move(report));
+    }
   }
-  for (const TaskMail::Message& message : mail.messages) {
-    if (!message.queued) book_.delivered(message.task);
-  }
+  tell(std::move(begun));
 }
 
 /// False: the connection is lost.

@@ -130,6 +130,18 @@ TEST_F(TaskBookTest, WithoutTheStreamOnlyServicesAreAsked) {
   EXPECT_EQ(sent(true), std::vector<int>{1});
 }
 
+TEST_F(TaskBookTest, AServiceHasBegunOnceTheBrokerHasTakenItsRequest) {
+  add(1, false);
+  add(2, false);
+  sent();
+  EXPECT_TRUE(book_.answered(task_id(2), now_));
+  for (const uint8_t number : {1, 2}) {
+    if (const auto report = book_.delivered(task_id(number))) keep({*report});
+  }
+  EXPECT_EQ(told_, (Words{"1 started"}));
+  EXPECT_FALSE(book_.delivered(task_id(1))) << "twice";
+}
+
 TEST_F(TaskBookTest, WhatWasNotTakenForCertainIsSentAgainInItsOrder) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   add(4, false);

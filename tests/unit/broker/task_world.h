@@ -100,14 +100,19 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits for the end of the task; the last word that was told of it.
+  /// Waits for the end of the task; what was told of that. A start that another thread tells may
+  /// come behind it.
   std::string wait_for_end(const InstanceId& task) {
+    std::string end;
     const auto ended = [&] {
-      const std::vector<std::string> all = words_of(task);
-      return !all.empty() && all.back() != "started" && all.back() != "alive";
+      for (const std::string& word : words_of(task)) {
+        if (word != "started" && word != "alive") end = word;
+      }
+      return !end.empty();
     };
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, ended) ? words_of(task).back() : "";
+    changed_.wait_for(lock, kLongEnough, ended);
+    return end;
   }
 
   bool wait_for_all(size_t count) {
