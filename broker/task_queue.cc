@@ -43,6 +43,9 @@ constexpr Duration kMostFlush{1'000};
 /// How often is looked which tasks were given to workers that do not say so.
 constexpr Duration kLookEach{500};
 
+/// How long the server may take to say what it has given to workers.
+constexpr Duration kMostLook{1'000};
+
 /// Before what could not be sent is tried again, if the connection does not come back before.
 constexpr Duration kRetry{200};
 
@@ -73,6 +76,7 @@ class TaskQueue::Runner {
 
   void run(Task task);
   void stop(const InstanceId& task);
+  bool look(const InstanceId& task);
   Counts counts() const;
   Status health() const;
 
@@ -82,6 +86,7 @@ class TaskQueue::Runner {
   Status open_consumers();
   Status make_consumer(const std::string& subject);
   void look_who_has_begun(const std::vector<std::string>& subjects);
+  void look_for(const TaskBook::Asked& asked);
   bool listen();
   void send(TaskMail mail);
   bool send_message(const TaskMail::Message& mail);
@@ -185,6 +190,13 @@ void TaskQueue::Runner::stop(const InstanceId& task) {
   changed_.notify_all();
 }
 
+bool TaskQueue::Runner::look(const InstanceId& task) {
+  const std::lock_guard lock(mutex_);
+  if (!book_.ask(task, steady_clock::now())) return false;
+  changed_.notify_all();
+  return true;
+}
+
 TaskQueue::Counts TaskQueue::Runner::counts() const {
   const std::lock_guard lock(mutex_);
   Counts counts = counts_;
@@ -238,6 +250,12 @@ void TaskQueue::Runner::work() {
       lock.lock();
       continue;
     }
+    if (TaskBook::Asked asked; may_try && open_ && !(asked = book_.take_asked()).empty()) {
+      lock.unlock();
+      look_for(asked);
+      lock.lock();
+      continue;
+    }
     if (may_try && open_ && now >= look_at_) {
       const std::vector<std::string> subjects = book_.waiting_subjects();
       if (!subjects.empty()) {
@@ -263,12 +281,30 @@ void TaskQueue::Runner::work() {
 /// A worker need not say that he has begun: the consumer knows what it has given out.
 void TaskQueue::Runner::look_who_has_begun(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
-    const Result<uint64_t> given = last_given_out(connection_, subject);
+    const Result<uint64_t> given = last_given_out(connection_, subject, kMostLook);
     if (!given) continue;
     std::vector<TaskReport> reports;
     {
       const std::lock_guard lock(mutex_);
       reports = book_.given_out(subject, *given);
+    }
+    tell(std::move(reports));
+  }
+}
+
+/// The same for tasks that were asked about. Where the broker does not answer, they count as not
+/// begun.
+void TaskQueue::Runner::look_for(const TaskBook::Asked& asked) {
+  bool says = true;
+  for (const auto& [subject, tasks] : asked) {
+    const Result<uint64_t> given =
+        says ? last_given_out(connection_, subject, kMostLook) : Result<uint64_t>(0);
+    says = says && given;
+    std::vector<TaskReport> reports;
+    {
+      const std::lock_guard lock(mutex_);
+      if (says) reports = book_.given_out(subject, *given);
+      for (TaskReport& report : book_.unbegun(tasks)) reports.push_back(std::move(report));
     }
     tell(std::move(reports));
   }
@@ -509,6 +545,8 @@ TaskQueue::~TaskQueue() = default;
 void TaskQueue::run(Task task) { runner_->run(std::move(task)); }
 
 void TaskQueue::stop(const InstanceId& task) { runner_->stop(task); }
+
+bool TaskQueue::look(const InstanceId& task) { return runner_->look(task); }
 
 TaskQueue::Counts TaskQueue::counts() const { return runner_->counts(); }
 

@@ -108,6 +108,8 @@ struct TaskVariable {
 
 /// Somebody has begun with it. Not told by runners that begin at once.
 struct TaskStarted {};
+/// No worker had begun with it when its runner looked: the answer to TaskRunner::look.
+struct TaskUnbegun {};
 /// It is still being worked on.
 struct TaskAlive {};
 /// What it prints, for the history of the instance.
@@ -122,7 +124,7 @@ struct TaskEnded {
 
 struct TaskReport {
   InstanceId task;
-  std::variant<TaskStarted, TaskAlive, TaskOutput, TaskEnded> what;
+  std::variant<TaskStarted, TaskUnbegun, TaskAlive, TaskOutput, TaskEnded> what;
 };
 
 /// What all subjects of the work queue begin with.

@@ -80,10 +80,10 @@ std::optional<Duration> Tasks::heard(const InstanceId& task) {
   return clock_.elapsed() - *since;
 }
 
-/// Counts its silence from now.
-void Tasks::listen(const InstanceId& id, TaskInHand& task) {
+/// It was heard of so long ago.
+void Tasks::listen(const InstanceId& id, TaskInHand& task, Duration ago) {
   if (task.silent_at) silences_.erase({*task.silent_at, id});
-  task.silent_at = clock_.elapsed() + *task.heartbeat;
+  task.silent_at = clock_.elapsed() - ago + *task.heartbeat;
   silences_.emplace(*task.silent_at, id);
 }
 
@@ -91,11 +91,34 @@ std::vector<InstanceId> Tasks::silent() {
   std::vector<InstanceId> found;
   const Duration now = clock_.elapsed();
   while (!silences_.empty() && silences_.begin()->first <= now) {
-    found.push_back(silences_.begin()->second);
-    tasks_.at(found.back()).silent_at.reset();
+    const InstanceId id = silences_.begin()->second;
     silences_.erase(silences_.begin());
+    TaskInHand& task = tasks_.at(id);
+    task.silent_at.reset();
+    const std::optional<Duration> silence = runner_.silence(id);
+    if (silence && *silence < *task.heartbeat) {
+      listen(id, task, *silence);
+    } else {
+      found.push_back(id);
+    }
   }
   return found;
+}
+
+bool Tasks::awaits_look(const InstanceId& task, TimePoint deadline) {
+  const auto found = tasks_.find(task);
+  if (found == tasks_.end()) return false;
+  TaskInHand& known = found->second;
+  if (known.looked_for == deadline) return !known.is_unbegun;
+  known.looked_for = deadline;
+  // A task that this process has not handed out has no runner that could be asked.
+  known.is_unbegun = !handed_out_.contains(task) || !runner_.look(task);
+  return !known.is_unbegun;
+}
+
+void Tasks::looked(const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  if (found != tasks_.end() && found->second.looked_for) found->second.is_unbegun = true;
 }
 
 std::optional<Duration> Tasks::next_silence() const {

@@ -33,6 +33,9 @@ struct TaskInHand {
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< by this process, as Clock::elapsed(); until begun
   std::optional<Duration> silent_at;      ///< as Clock::elapsed(): unless it is heard of before
+  /// For which schedule-to-start deadline its runner was asked whether somebody has begun with it.
+  std::optional<TimePoint> looked_for;
+  bool is_unbegun = false;  ///< that answer is there, and it is no
   bool sealed = false;
 };
 
@@ -53,8 +56,14 @@ class Tasks {
 
   /// There was a sign of life. The first one: how long it took from when it was handed out.
   std::optional<Duration> heard(const InstanceId& task);
-  /// Those that have been silent for too long; each is told once.
+  /// Those that have been silent for too long; each is told once. Their runners are asked before:
+  /// not every sign of life is told.
   std::vector<InstanceId> silent();
+  /// Whether it is still to be told if somebody has begun with the task, whose schedule-to-start
+  /// deadline has come. Asks its runner the first time.
+  bool awaits_look(const InstanceId& task, TimePoint deadline);
+  /// Nobody has.
+  void looked(const InstanceId& task);
 
   // Once it is on disk.
 
@@ -73,7 +82,7 @@ class Tasks {
   size_t size() const { return tasks_.size(); }
 
  private:
-  void listen(const InstanceId& id, TaskInHand& task);
+  void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 

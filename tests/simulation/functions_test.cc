@@ -224,6 +224,79 @@ TEST(Functions, SilenceIsCountedAnewAfterADeath) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
 }
 
+TEST(Functions, ScheduleToStartDoesNotEndATaskThatASilentWorkerHas) {
+  World world;
+  world.functions.act("charge",
+                      {{.begins = milliseconds(90), .takes = seconds(5), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.run_for(seconds(6));
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+}
+
+TEST(Functions, ScheduleToStartEndsATaskThatNoWorkerHas) {
+  World world;
+  world.functions.act("charge", {{.begins = milliseconds(110), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.run_for(milliseconds(100));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
+  EXPECT_THAT(world.functions.stopped(), SizeIs(1));
+}
+
+TEST(Functions, ScheduleToStartEndsOnlyTheTasksThatNoWorkerHas) {
+  World world;
+  world.functions.act("charge", {{.takes = hours(2), .is_mute = true},
+                                 {.begins = std::nullopt},
+                                 {.begins = hours(1), .is_mute = true}});
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: each
+  type: parallel
+  mode: or
+  actions:
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+)");
+  const std::string id = start(world);
+  world.run_for(seconds(1));
+  const Json calls = world.instance(id)["calls"];
+  EXPECT_EQ(calls[0]["status"], "running");
+  EXPECT_EQ(calls[1]["status"], "failed");
+  EXPECT_EQ(calls[2]["status"], "failed");
+}
+
+TEST(Functions, ALookIsMadeAgainAfterARestart) {
+  World world;
+  world.functions.act("charge", {{.begins = hours(1), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.clock.advance(seconds(1));
+  world.step();
+  world.restart();
+  world.settle();
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
+}
+
+TEST(Functions, UnreportedSignsOfLifeCountToTheMillisecond) {
+  World world;
+  world.functions.act("charge", {{.heartbeat = milliseconds(300),
+                                  .takes = milliseconds(900),
+                                  .answers = false,
+                                  .is_mute = true}});
+  world.apply(order(", maxInactivity: {timeout: 500ms, errorOnTimeout: true}"));
+  const std::string id = start(world);
+  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
+  world.run_for(milliseconds(1399));  // the last sign is at 900 ms
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  world.run_for(milliseconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
+}
+
 TEST(Functions, OneThatNobodyHasBegunWithIsNotSilent) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}});

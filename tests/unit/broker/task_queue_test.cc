@@ -121,6 +121,30 @@ TEST_F(TaskQueueTest, TheFirstHeartbeatIsTheStartAndLaterOnesAreSignsOfLife) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 3), (Words{"started", "alive", "alive"}));
 }
 
+TEST_F(TaskQueueTest, LookReportsAtOnceWhetherASilentWorkerHasATask) {
+  open();
+  queue_->run(queue_task(1));
+  queue_->run(queue_task(2, "millrace.tasks.shop.mail"));
+  Worker worker(server_);
+  ASSERT_TRUE(worker.take());
+  ASSERT_TRUE(all_sent());
+  EXPECT_TRUE(queue_->look(task_id(1)));
+  EXPECT_TRUE(queue_->look(task_id(2)));
+  EXPECT_EQ(sink_.wait_for(task_id(1), 1).front(), "started");
+  EXPECT_EQ(sink_.wait_for(task_id(2), 1), (Words{"unbegun"}));
+  EXPECT_FALSE(queue_->look(task_id(3)));
+}
+
+TEST_F(TaskQueueTest, WithoutTheBrokerATaskCountsAsNotBegun) {
+  open();
+  queue_->run(queue_task(1));
+  ASSERT_TRUE(all_sent());
+  server_.process().kill();
+  ASSERT_TRUE(comes_to_hold([&] { return !connection_->connected(); }));
+  EXPECT_TRUE(queue_->look(task_id(1)));
+  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"unbegun"}));
+}
+
 TEST_F(TaskQueueTest, AnAcknowledgementAloneIsASignOfLifeAndTheAnswerStillCounts) {
   open();
   queue_->run(queue_task(1));

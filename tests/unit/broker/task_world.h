@@ -47,9 +47,10 @@ inline Task service_task(uint8_t number, std::string subject = "svc.charge") {
   return task;
 }
 
-/// "started", "alive", the bytes of an answer, or "!" and code and message of an error.
+/// "started", "unbegun", "alive", the bytes of an answer, or "!" and code and message of an error.
 inline std::string word(const TaskReport& report) {
   if (std::holds_alternative<TaskStarted>(report.what)) return "started";
+  if (std::holds_alternative<TaskUnbegun>(report.what)) return "unbegun";
   if (std::holds_alternative<TaskAlive>(report.what)) return "alive";
   const auto* ended = std::get_if<TaskEnded>(&report.what);
   CHECK(ended != nullptr);

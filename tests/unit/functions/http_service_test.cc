@@ -159,24 +159,53 @@ TEST(HttpServices, AnAnswerMayBeOfTheLargestSizeAndNoLarger) {
   EXPECT_THAT(end_of(answers(200, largest + "x")), StartsWith("millrace.function.tooLarge: "));
 }
 
-TEST(HttpServices, EachByteIsASignOfLifeButNotTooOften) {
-  const auto drips = [](const HttpPeer::Request&, HttpPeer::Connection& connection) {
-    connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 3\r\n\r\n");
-    return connection.send("a") && connection.send("b") && connection.send("c");
-  };
-  HttpPeer peer(drips);
+TEST(HttpServices, SilenceIsCountedFromTheLastByteOfTheAnswer) {
+  constexpr Duration kQuiet{5};
+  Gate byte;
+  Gate end;
+  HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\n") && byte.pass() &&
+           connection.send("a") && end.pass() && connection.send("b");
+  });
   HttpClient client;
-  HearingSink often;
-  HttpServices eager(client, often, {.alive_every = Duration(0)});
-  eager.run(task_for(peer.url()));
-  const auto told = often.heard.wait_for(3);
-  EXPECT_EQ(told.at(0), "started");
-  EXPECT_EQ(told.at(1), "alive");
+  HearingSink sink;
+  HttpServices services(client, sink);
+  const Task task = task_for(peer.url());
+  EXPECT_EQ(services.silence(task.id), std::nullopt);
+  services.run(task);
+  sink.heard.wait_for(1);
+  const auto comes_to = [&](const auto& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  };
+  ASSERT_TRUE(comes_to([&] { return services.silence(task.id) >= kQuiet; }));
+  const auto before = std::chrono::steady_clock::now();
+  byte.open();
+  EXPECT_TRUE(comes_to([&] {
+    const auto since = std::chrono::steady_clock::now() - before;
+    return services.silence(task.id) < std::chrono::floor<Duration>(since) + kQuiet;
+  })) << "the byte is not a sign of life";
+  end.open();
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "ended ab"));
+  EXPECT_TRUE(comes_to([&] { return !services.silence(task.id); }));
+}
 
-  HearingSink seldom;
-  HttpServices calm(client, seldom, {.alive_every = std::chrono::hours(1)});
-  calm.run(task_for(peer.url()));
-  EXPECT_THAT(seldom.heard.wait_for(2), ElementsAre("started", "ended abc"));
+TEST(HttpServices, LookReportsAStartedTaskAgain) {
+  HttpPeer peer(hangs);
+  HttpClient client({.connections_per_host = 1});
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url()));
+  services.run(task_for(peer.url(), 2));
+  sink.heard.wait_for(1);
+  EXPECT_TRUE(services.look(task_for("").id));
+  EXPECT_FALSE(services.look(task_for("", 2).id)) << "it waits for a connection";
+  EXPECT_FALSE(services.look(task_for("", 3).id));
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "started"));
 }
 
 TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {
