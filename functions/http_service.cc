@@ -60,7 +60,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch) {
   return client.send(
-      {.url = url, .headers = task_headers(task, folder), .body = task.input},
+      {.url = url, .headers = task_headers(task, folder), .body = task.input, .once = true},
       {.sent = std::move(watch.sent),
        .alive = std::move(watch.alive),
        .done = [done = std::move(watch.done)](Result<HttpAnswer> answer) {

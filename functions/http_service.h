@@ -33,8 +33,9 @@ struct ServiceWatch {
   std::function<void(TaskEnded)> done;
 };
 
-/// Asks the service at `url` for a task: POST with the input, and `Direktiv-` headers that say what
-/// of. `folder` is where it finds its files; empty: nowhere. Any thread; never blocks.
+/// Asks the service at `url` for a task: POST with the input, sent once, and `Direktiv-` headers
+/// that say what of. `folder` is where it finds its files; empty: nowhere. Any thread; never
+/// blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch);
 

@@ -153,6 +153,28 @@ TEST(HttpServices, AServiceThatGivesNoAnswerIsUnavailable) {
   EXPECT_THAT(sink.heard.wait_for(2).back(), StartsWith("millrace.function.unavailable: "));
 }
 
+TEST(HttpServices, AnAttemptIsOneRequestWhateverBecomesOfItsConnection) {
+  constexpr size_t kIdle = 6;
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.target == "/dies") return false;
+    return gate.pass() && connection.answer(200, "done");
+  });
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  for (uint8_t i = 0; i < kIdle; ++i) services.run(task_for(peer.url("/warms"), i));
+  ASSERT_EQ(peer.requests(kIdle).size(), kIdle);
+  gate.open();
+  ASSERT_EQ(sink.heard.wait_for(2 * kIdle).size(), 2 * kIdle);
+  ASSERT_EQ(peer.connections(), kIdle) << "they stay, and may be used again";
+
+  services.run(task_for(peer.url("/dies"), 100));
+  EXPECT_THAT(sink.heard.wait_for(2 * kIdle + 2).back(),
+              StartsWith("millrace.function.unavailable: "));
+  EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
+}
+
 TEST(HttpServices, AnAnswerMayBeOfTheLargestSizeAndNoLarger) {
   const std::string largest(kMaxAnswerBytes, 'x');
   EXPECT_EQ(end_of(answers(200, largest)), "ended " + largest);
