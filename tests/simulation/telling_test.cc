@@ -1,4 +1,6 @@
 // What is told of instances to those who ask: lifecycle events and webhooks.
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -164,6 +166,27 @@ TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   EXPECT_THAT(world.receivers.seen, SizeIs(3));
   EXPECT_THAT(world.dead_letters(), ElementsAre("webhook.status"));
   EXPECT_EQ(world.receivers.events[0].id, world.receivers.events[2].id);
+}
+
+TEST(Webhooks, TheWaitsOfDeliveriesThatFailTogetherAreSpread) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],
+      "retries": {"vocabulary": "stevora", "maxAttempts": 2, "backoffMs": 100000}}]})");
+  std::vector<TimePoint> asked;
+  world.receivers.answer = [&](const Event&) {
+    asked.push_back(world.clock.now());
+    return DeliveryFailure{.error = {"webhook.status", "500"}};
+  };
+  world.apply(kOrder);
+  for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
+  world.settle();
+  const TimePoint first = world.clock.now();
+  world.run_for(seconds(100));
+  ASSERT_THAT(asked, SizeIs(16));
+  const std::set<TimePoint> again(asked.begin() + 8, asked.end());
+  EXPECT_GT(again.size(), 4u);
+  EXPECT_GE(*again.begin(), first + seconds(75));
+  EXPECT_LE(*again.rbegin(), first + seconds(100));
 }
 
 TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {
