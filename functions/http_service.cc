@@ -103,7 +103,14 @@ tl::expected<std::string, WorkflowError> read_result(HttpAnswer& answer) {
 
 }  // namespace
 
-TaskEnded read_answer(HttpAnswer answer) { return {.result = read_result(answer)}; }
+TaskEnded read_answer(HttpAnswer answer) {
+  TaskEnded ended{.result = read_result(answer)};
+  constexpr long kTooManyRequests = 429;
+  constexpr long kServiceUnavailable = 503;
+  const bool is_busy = answer.status == kTooManyRequests || answer.status == kServiceUnavailable;
+  if (is_busy && !ended.result) ended.retry_after = answer.retry_after;
+  return ended;
+}
 
 /// One task from run() until nothing more is heard of it. Guarded by the runner's mutex, but for
 /// what no other thread asks for.

@@ -43,7 +43,8 @@ HttpClient::Ticket call_service(HttpClient& client, const std::string& url, cons
 void stop_service(HttpClient& client, const std::string& url, const InstanceId& task);
 
 /// Reads an answer: a non-empty `Direktiv-ErrorCode` is the function's error, whatever the status;
-/// any status but 2xx without it is kFunctionStatus; else the body is the result.
+/// any status but 2xx without it is kFunctionStatus; else the body is the result. Of a 429 or 503
+/// comes its Retry-After too.
 TaskEnded read_answer(HttpAnswer answer);
 
 /// Folders that services see too, at the same path: one for each task. Both are called on any

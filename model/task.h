@@ -120,6 +120,8 @@ struct TaskOutput {
 struct TaskEnded {
   tl::expected<std::string, WorkflowError> result;  ///< the bytes of the answer
   std::vector<TaskVariable> variables;              ///< set together with the result
+  /// Of a failure: the service's Retry-After, at most a day.
+  std::optional<Duration> retry_after = {};
 };
 
 struct TaskReport {

@@ -142,7 +142,8 @@ void CallingState::start(Visit& visit, size_t index) const {
   visit.start_call(index, *called.function, policy);
 }
 
-Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
+Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
+                               TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   Json told{{call.outside ? "task" : "instance", to_string(call.id)},
             {"index", index},
@@ -150,7 +151,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
   if (!result) {
     told.update({{"code", result.error().code}, {"msg", result.error().message}});
     visit.tell(HistoryKind::kReturned, std::move(told));
-    return failed(visit, index, std::move(result).error(), MayRetry::kYes);
+    return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
   finish(call, std::move(*result));
@@ -188,8 +189,8 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 }
 
 /// Where one success is enough nothing is raised that could be caught.
-Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
-                             MayRetry may_retry) const {
+Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+                             TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   const auto retries = policy(visit, index).retries;
   if (retries && may_retry == MayRetry::kYes) {
@@ -200,6 +201,7 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
                    .attempt = call.attempt,
                    .first_at = call.first_at.value_or(visit.now()),
                    .now = visit.now(),
+                   .retry_from = retry_from,
                    .error = error,
                    .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
     if (const auto* const at = std::get_if<TimePoint>(&next)) {

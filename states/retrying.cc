@@ -38,7 +38,8 @@ AfterFailure after_failure(const RetryPolicy& policy, const FailedAttempt& faile
     return failed.error;
   }
   if (policy.allows_after(failed.attempt)) {
-    const TimePoint at = policy.next_at(failed.attempt, failed.now, draw(failed));
+    const TimePoint at =
+        std::max(policy.next_at(failed.attempt, failed.now, draw(failed)), failed.retry_from);
     if (policy.allows_at(failed.first_at, at)) return at;
   }
   return used_up(policy, failed);

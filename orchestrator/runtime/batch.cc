@@ -279,7 +279,10 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
     result = tl::unexpected(told.result.error());
   }
   return tell_caller(now, known,
-                     Returned{.call = *known.caller, .result = result, .sealed = known.sealed});
+                     Returned{.call = *known.caller,
+                              .result = result,
+                              .sealed = known.sealed,
+                              .retry_after = told.retry_after});
 }
 
 Status Batch::take(TimePoint now, const SilenceInput& input) {

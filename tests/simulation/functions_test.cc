@@ -140,6 +140,43 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
   EXPECT_EQ(world.instance(id)["output"]["return"], "in time");
 }
 
+/// The service is busy and says for how long.
+void refuse(World& world, const InstanceId& task, Duration retry_after) {
+  TaskEnded ended{.result = tl::unexpected(WorkflowError{"busy", "no"})};
+  ended.retry_after = retry_after;
+  world.functions.tell({task, std::move(ended)});
+  world.settle();
+}
+
+TEST(Functions, RetryAfterDelaysTheNextAttempt) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = start(world);
+  refuse(world, world.functions.tasks()[0].id, seconds(60));
+  world.run_for(seconds(30));
+  world.restart();
+  world.run_for(milliseconds(29'999));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+  world.run_for(milliseconds(1));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  refuse(world, world.functions.tasks()[1].id, seconds(1));
+  world.run_for(milliseconds(9'999));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << "the policy's wait is longer";
+  world.run_for(milliseconds(1));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(3));
+}
+
+TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
+  World world;
+  world.apply(
+      order(", scheduleToCloseTimeout: 1m, retries: {maximumAttempts: 0, initialInterval: 1s}"));
+  const std::string id = start(world);
+  refuse(world, world.functions.tasks()[0].id, hours(24));
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+}
+
 TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   World world;
   world.apply(

@@ -230,6 +230,19 @@ TEST(HttpServices, LookReportsAStartedTaskAgain) {
   EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "started"));
 }
 
+TEST(HttpServices, RetryAfterIsReadFromA429AndA503) {
+  const auto retry_after = [](int status, Headers headers) {
+    HttpAnswer answer{.status = status, .headers = std::move(headers)};
+    answer.retry_after = std::chrono::seconds(30);
+    return read_answer(std::move(answer)).retry_after;
+  };
+  EXPECT_EQ(retry_after(429, {}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(503, {}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(503, {{"Direktiv-ErrorCode", "busy"}}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(500, {}), std::nullopt);
+  EXPECT_EQ(retry_after(200, {}), std::nullopt);
+}
+
 TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
