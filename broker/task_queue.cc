@@ -174,6 +174,11 @@ TaskQueue::Runner::~Runner() {
 }
 
 void TaskQueue::Runner::run(Task task) {
+  if (std::holds_alternative<NatsService>(task.target)) {
+    // It is asked at once; a worker takes a task from the stream when it has time for it.
+    const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    task.deadline = deadline_if_begun(task, now);
+  }
   tl::expected<NatsMessage, WorkflowError> message = task_message(task);
   if (!message) {
     sink_.report({task.id, TaskEnded{.result = tl::unexpected(std::move(message).error())}}, {});

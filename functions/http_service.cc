@@ -50,7 +50,10 @@ Headers task_headers(const Task& task, const std::string& folder) {
                      {"Direktiv-Namespace", task.space},
                      {"Direktiv-Step", task.state},
                      {"Direktiv-Attempt", std::to_string(task.attempt)}};
-  if (task.deadline) headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  if (const auto deadline = deadline_if_begun(task, now)) {
+    headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
+  }
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   return headers;
 }

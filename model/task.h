@@ -3,6 +3,7 @@
 // is sent again, under the same id, after a restart: whoever does the work may get it twice.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -95,7 +96,15 @@ struct Task {
   std::string input;  ///< JSON
   std::vector<TaskFile> files;
   std::optional<TimePoint> deadline;  ///< when it is given up at the latest, as far as is known
+  std::optional<Duration> start_to_close = {};  ///< for so long may it run from when it begins
 };
+
+/// The earlier of its deadline and of the end of an attempt that begins now.
+inline std::optional<TimePoint> deadline_if_begun(const Task& task, TimePoint now) {
+  if (!task.start_to_close) return task.deadline;
+  const TimePoint end = now + *task.start_to_close;
+  return std::min(task.deadline.value_or(end), end);
+}
 
 /// A file that the function has left behind, to become a variable.
 struct TaskVariable {

@@ -313,6 +313,8 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
     if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
+    const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
+    if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
     task.deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
     for (const Timer& timer : instance_.timers) {
       if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;

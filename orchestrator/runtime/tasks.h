@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "model/effect.h"
+#include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/transaction.h"
@@ -32,6 +33,7 @@ struct TaskInHand {
   WorkflowNumber workflow{};
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< by this process, as Clock::elapsed(); until begun
+  bool has_begun = false;                 ///< somebody, as far as this process has heard
   std::optional<Duration> silent_at;      ///< as Clock::elapsed(): unless it is heard of before
   /// For which schedule-to-start deadline its runner was asked whether somebody has begun with it.
   std::optional<TimePoint> looked_for;
@@ -41,8 +43,9 @@ struct TaskInHand {
 
 class Tasks {
  public:
-  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock)
-      : runner_(runner), catalog_(catalog), clock_(clock) {}
+  /// `begun` is kept in step, for other threads.
+  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun)
+      : runner_(runner), catalog_(catalog), clock_(clock), begun_(begun) {}
 
   /// Reads which there are. Those that this process has not handed out yet are due.
   Status load(const View& view);
@@ -67,7 +70,9 @@ class Tasks {
 
   // Once it is on disk.
 
-  void hand_out(const View& view, const StartTask& task);
+  /// `begun_until`: it was handed out before, and somebody has to end the attempt by then.
+  void hand_out(const View& view, const StartTask& task,
+                std::optional<TimePoint> begun_until = std::nullopt);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
@@ -89,6 +94,7 @@ class Tasks {
   TaskRunner& runner_;
   const Catalog& catalog_;
   const Clock& clock_;
+  BegunTasks& begun_;
   boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> silences_;
   std::vector<InstanceId> due_;  ///< the next one last

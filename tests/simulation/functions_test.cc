@@ -177,6 +177,23 @@ TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
 }
 
+TEST(Functions, ATaskSaysHowLongItsAttemptMayRunAlsoAfterADeath) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  world.apply(order(", startToCloseTimeout: 10m"));
+  start(world);
+  EXPECT_EQ(world.functions.tasks()[0].start_to_close, std::chrono::minutes(10));
+  EXPECT_FALSE(world.functions.tasks()[0].deadline);
+  const TimePoint end = world.clock.now() + std::chrono::minutes(10);
+  world.run_for(seconds(60));
+  world.crash();
+  world.functions.be_replaced();
+  world.recover();
+  world.settle();
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.functions.tasks()[0].deadline, end);
+}
+
 TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   World world;
   world.apply(

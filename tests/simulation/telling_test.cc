@@ -91,6 +91,48 @@ TEST(Lifecycle, EachTransitionThatMattersIsACloudEventOfItsSubject) {
   EXPECT_EQ(failed["detail"]["code"], "down");
 }
 
+TEST(Lifecycle, AStateThatRunsOutOfTimeIsToldAsTimedOutAndAsFailed) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(R"(
+id: order
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: PT1M}
+)");
+  const std::string id = world.start("order")["id"];
+  world.run_for(seconds(60));
+  EXPECT_THAT(subjects(world), ElementsAre("started", "step-timedout", "step-failed", "failed"));
+  const auto events = told(world);
+  EXPECT_EQ(events[1].second.type, "millrace.step.timedout");
+  EXPECT_EQ(events[1].second.id, events[2].second.id + "-timedout");
+  EXPECT_EQ(Json::parse(*events[1].second.data)["detail"]["code"], "direktiv.stateTimeout");
+}
+
+TEST(Lifecycle, ATimeoutThatASubflowReturnsIsNotOneOfItsCaller) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(R"(
+id: child
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: PT1M}
+)");
+  world.apply(R"(
+id: order
+functions:
+- {id: child, type: subflow, workflow: child}
+states:
+- {id: call, type: action, action: {function: child}}
+)");
+  world.start("order");
+  world.run_for(seconds(60));
+  std::vector<std::string> of_caller;
+  for (const auto& [subject, event] : told(world)) {
+    if (event.source == "/millrace/default/order") of_caller.push_back(event.type);
+  }
+  EXPECT_THAT(of_caller, ElementsAre("millrace.instance.started", "millrace.step.failed",
+                                     "millrace.instance.failed"));
+}
+
 TEST(Lifecycle, AnInstanceOfAScheduleIsToldFromItsStart) {
   World world;
   set(world, R"({"lifecycle": true})");

@@ -243,6 +243,25 @@ TEST(HttpServices, RetryAfterIsReadFromA429AndA503) {
   EXPECT_EQ(retry_after(200, {}), std::nullopt);
 }
 
+TEST(HttpServices, TheDeadlineIsThatOfTheAttempt) {
+  const auto deadline = [](Task task) {
+    HttpPeer peer(answers(200, "done"));
+    task.target = HttpService{peer.url()};
+    HttpClient client;
+    HearingSink sink;
+    HttpServices services(client, sink);
+    services.run(std::move(task));
+    return parse_rfc3339(peer.requests(1).front().header("Direktiv-Deadline"));
+  };
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  Task task = task_for("");
+  task.start_to_close = std::chrono::hours(1);
+  EXPECT_GE(*deadline(task), now + std::chrono::hours(1));
+  EXPECT_LE(*deadline(task), now + std::chrono::hours(2));
+  task.deadline = now + std::chrono::minutes(1);
+  EXPECT_EQ(*deadline(task), *task.deadline);
+}
+
 TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
