@@ -141,11 +141,9 @@ std::optional<Duration> Tasks::next_silence() const {
 TaskTarget Tasks::target_of(const StartTask& task) const {
   if (const auto* container = std::get_if<Container>(&task.runs)) return *container;
   const auto& service = std::get<NamedService>(task.runs);
-  const NamespaceNumber space =
-      service.global ? catalog_.find_namespace(kDefaultNamespace).value_or(task.space) : task.space;
-  const auto& services = catalog_.settings(space).services;
-  const auto found = services.find(service.name);
-  if (found != services.end()) return found->second;
+  const NamespaceNumber space = catalog_.space_of(task.space, service);
+  const ServiceSetting* const setting = catalog_.find_service(task.space, service);
+  if (setting != nullptr && setting->target) return *setting->target;
   return default_queue(catalog_.name_of(space), service.name);
 }
 
