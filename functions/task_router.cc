@@ -17,14 +17,30 @@ void TaskRouter::run(Task task) {
       nullptr);
 }
 
-void TaskRouter::stop(const InstanceId& task) {
-  // Which one it went to is not kept: to the others its id is none of their own.
-  std::array<TaskRunner*, std::variant_size_v<TaskTarget>> all = runners_;
+std::vector<TaskRunner*> TaskRouter::each() const {
+  std::vector<TaskRunner*> all(runners_.begin(), runners_.end());
   std::sort(all.begin(), all.end());
-  const auto end = std::unique(all.begin(), all.end());
-  for (auto runner = all.begin(); runner != end; ++runner) {
-    if (*runner != nullptr) (*runner)->stop(task);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::erase(all, nullptr);
+  return all;
+}
+
+void TaskRouter::stop(const InstanceId& task) {
+  for (TaskRunner* const runner : each()) runner->stop(task);
+}
+
+bool TaskRouter::look(const InstanceId& task) {
+  for (TaskRunner* const runner : each()) {
+    if (runner->look(task)) return true;
   }
+  return false;
+}
+
+std::optional<Duration> TaskRouter::silence(const InstanceId& task) const {
+  for (const TaskRunner* const runner : each()) {
+    if (const auto silence = runner->silence(task)) return silence;
+  }
+  return std::nullopt;
 }
 
 }  // namespace millrace

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "orchestrator/runtime/seams.h"
 
@@ -26,8 +28,13 @@ class TaskRouter final : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  bool look(const InstanceId& task) override;
+  std::optional<Duration> silence(const InstanceId& task) const override;
 
  private:
+  /// Which one a task went to is not kept: to the others its id is none of their own.
+  std::vector<TaskRunner*> each() const;
+
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
   TaskSink* sink_ = nullptr;
   std::string why_;

@@ -199,6 +199,19 @@ constexpr auto kActionTimeoutKeys = [] {
   return rules;
 }();
 
+// Of the settings of a namespace.
+
+constexpr KeyRule kServicePolicyKeys[] = {
+    retries("Tries each call again for which nothing nearer has a policy.", true),
+};
+constexpr Mapping kService = {
+    .name = "Service",
+    .section = "Timeout policies",
+    .meaning = "What calls of a service have where nothing nearer says otherwise.",
+    .groups = {kServicePolicyKeys, kActionTimeoutKeys},
+    .document = "000",
+};
+
 // What every state has, and what most of them have.
 
 constexpr KeyRule kStateKeys[] = {
@@ -1073,6 +1086,7 @@ const Mapping& workflow_grammar() { return kWorkflow; }
 const Mapping& state_grammar() { return kState; }
 
 const Mapping& retry_grammar() { return kRetryPolicy; }
+const Mapping& service_grammar() { return kService; }
 
 std::vector<const Mapping*> all_mappings() {
   std::vector<const Mapping*> all;

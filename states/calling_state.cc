@@ -123,12 +123,20 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   return go_on(visit);
 }
 
-/// The action's, or else what the namespace gives it.
+/// The action's, and for what it leaves open its service's, and then what the namespace gives it.
 ActionPolicy CallingState::policy(const Visit& visit, size_t index) const {
   ActionPolicy policy = action(index).policy;
+  const ServicePolicy* const service = visit.service_policy(*action(index).function);
+  if (service != nullptr) policy = policy.over(*service);
   const RetryPolicy* const otherwise = visit.default_retries();
   if (!policy.retries && !policy.is_settled && otherwise != nullptr) policy.retries = *otherwise;
   return policy;
+}
+
+TimeoutPolicy CallingState::timeouts(const Visit& visit, size_t index) const {
+  const ActionPolicy& own = action(index).policy;
+  const ServicePolicy* const service = visit.service_policy(*action(index).function);
+  return service == nullptr ? own.timeouts : own.over(*service).timeouts;
 }
 
 void CallingState::start(Visit& visit, size_t index) const {
@@ -142,7 +150,8 @@ void CallingState::start(Visit& visit, size_t index) const {
   visit.start_call(index, *called.function, policy);
 }
 
-Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
+Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
+                               TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   Json told{{call.outside ? "task" : "instance", to_string(call.id)},
             {"index", index},
@@ -150,7 +159,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
   if (!result) {
     told.update({{"code", result.error().code}, {"msg", result.error().message}});
     visit.tell(HistoryKind::kReturned, std::move(told));
-    return failed(visit, index, std::move(result).error(), MayRetry::kYes);
+    return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
   finish(call, std::move(*result));
@@ -159,11 +168,11 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
 
 bool CallingState::begun(Visit& visit, size_t index) const {
   // Where nothing counts from here on, nobody has to know it after a restart.
-  const TimeoutPolicy& timeouts = action(index).policy.timeouts;
+  const TimeoutPolicy timeouts = this->timeouts(visit, index);
   const bool counts = timeouts[TimeoutKind::kScheduleToStart] ||
                       timeouts[TimeoutKind::kStartToClose] || timeouts[TimeoutKind::kHeartbeat];
   if (visit.calls()[index].begun || !counts) return false;
-  visit.begin_call(index, action(index).policy);
+  visit.begin_call(index, timeouts);
   visit.arm_calls();
   return true;
 }
@@ -174,7 +183,9 @@ Outcome CallingState::silent(Visit& visit, size_t index) const {
 
 Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) const {
   const Call& call = visit.calls()[index];
-  const Timeout& timeout = *action(index).policy.timeouts[kind];
+  // Where settings no longer have it, it counts to its end as an error that is final.
+  const auto found = timeouts(visit, index)[kind];
+  const Timeout timeout = found.value_or(Timeout{.span = {.text = "its timeout"}});
   visit.tell(HistoryKind::kTimedOut,
              Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
   if (call.status == Call::Status::kRunning) visit.stop_call(index);
@@ -188,8 +199,8 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 }
 
 /// Where one success is enough nothing is raised that could be caught.
-Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
-                             MayRetry may_retry) const {
+Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+                             TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   const auto retries = policy(visit, index).retries;
   if (retries && may_retry == MayRetry::kYes) {
@@ -200,6 +211,7 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
                    .attempt = call.attempt,
                    .first_at = call.first_at.value_or(visit.now()),
                    .now = visit.now(),
+                   .retry_from = retry_from,
                    .error = error,
                    .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
     if (const auto* const at = std::get_if<TimePoint>(&next)) {
@@ -225,7 +237,7 @@ Outcome CallingState::calls_due(Visit& visit) const {
 }
 
 Outcome CallingState::resumed(Visit& visit) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, action(i).policy);
+  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, timeouts(visit, i));
   return go_on(visit);
 }
 
@@ -238,10 +250,10 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
     const auto kind = static_cast<TimeoutKind>(i);
     if (kind == TimeoutKind::kHeartbeat) {
       // A child that has done anything since has counted anew from then.
-      const Span& span = action(index).policy.timeouts[kind]->span;
+      const auto timeout = timeouts(visit, index)[kind];
       const auto moved = visit.last_moved(call);
-      if (moved && span.after(*moved) > visit.now()) {
-        deadline = span.after(*moved);
+      if (timeout && moved && timeout->span.after(*moved) > visit.now()) {
+        deadline = timeout->span.after(*moved);
         continue;
       }
     }

@@ -33,7 +33,7 @@ struct Action {
 
 class CallingState : public State {
  public:
-  Outcome returned(Visit& visit, size_t index, CallResult result) const final;
+  Outcome returned(Visit& visit, size_t index, CallResult result, TimePoint retry_from) const final;
   bool begun(Visit& visit, size_t index) const final;
   Outcome silent(Visit& visit, size_t index) const final;
   Outcome calls_due(Visit& visit) const final;
@@ -67,7 +67,9 @@ class CallingState : public State {
  private:
   enum class MayRetry { kNo, kYes };
   ActionPolicy policy(const Visit& visit, size_t index) const;
-  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry) const;
+  TimeoutPolicy timeouts(const Visit& visit, size_t index) const;
+  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+                 TimePoint retry_from = {}) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
   Outcome call_due(Visit& visit, size_t index) const;
   Outcome go_on(Visit& visit) const;

@@ -56,8 +56,10 @@ class State {
   /// An event that `entries` (ascending, at least one) of the visit's listeners match.
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The call of that index has ended; it is one of those that the visit made.
-  virtual Outcome returned(Visit& visit, size_t index, CallResult result) const;
+  /// The call of that index has ended; it is one of those that the visit made. If it failed, its
+  /// next attempt is not due before `retry_from`.
+  virtual Outcome returned(Visit& visit, size_t index, CallResult result,
+                           TimePoint retry_from) const;
 
   /// Somebody has begun with the call. Whether that changed anything.
   virtual bool begun(Visit& visit, size_t index) const;

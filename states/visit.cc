@@ -313,6 +313,8 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
     if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
+    const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
+    if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
     task.deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
     for (const Timer& timer : instance_.timers) {
       if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;
@@ -320,7 +322,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     }
     effects_.emplace_back(std::move(task));
   } else {
-    begin_call(index, policy);
+    begin_call(index, policy.timeouts);
     arm(TimeoutKind::kHeartbeat);
     told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
     effects_.emplace_back(StartChild{.space = instance_.space,
@@ -337,19 +339,20 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
 }
 
-void Visit::begin_call(size_t index, const ActionPolicy& policy) {
+void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
   Call& call = instance_.calls[index];
   call.begun = true;
   call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
-  if (const auto& timeout = policy.timeouts[TimeoutKind::kStartToClose]) {
+  if (const auto& timeout = timeouts[TimeoutKind::kStartToClose]) {
     call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
   }
 }
 
-void Visit::count_anew(size_t index, const ActionPolicy& policy) {
+void Visit::count_anew(size_t index, const TimeoutPolicy& timeouts) {
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = instance_.calls[index].deadlines[i];
-    if (deadline) deadline = policy.timeouts.timeouts[i]->span.after(now_);
+    const auto& timeout = timeouts.timeouts[i];
+    if (deadline && timeout) deadline = timeout->span.after(now_);
   }
 }
 
@@ -387,6 +390,11 @@ void Visit::arm_calls() {
     for (const auto& deadline : call.deadlines) note(deadline);
   }
   if (first) timers.push_back({.kind = TimerKind::kCalls, .deadline = *first});
+}
+
+const ServicePolicy* Visit::service_policy(const Function& function) const {
+  const auto* const service = std::get_if<NamedService>(&function.runs);
+  return service == nullptr ? nullptr : lookup_.service_policy(instance_.space, *service);
 }
 
 std::optional<TimePoint> Visit::last_moved(const Call& call) const {

@@ -97,9 +97,9 @@ class Visit {
   /// goes.
   void start_call(size_t index, const Function& function, const ActionPolicy& policy);
   /// Somebody works on its attempt from now on.
-  void begin_call(size_t index, const ActionPolicy& policy);
+  void begin_call(size_t index, const TimeoutPolicy& timeouts);
   /// What of its timeouts is counting counts from now.
-  void count_anew(size_t index, const ActionPolicy& policy);
+  void count_anew(size_t index, const TimeoutPolicy& timeouts);
   /// Its attempt is waited for no longer; what runs it is stopped.
   void stop_call(size_t index);
   /// Notes when its next attempt is due.
@@ -108,6 +108,8 @@ class Visit {
   void arm_calls();
   /// What an action has that its workflow gives no policy.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
+  /// What calls of that function have by the settings of its service; null: nothing.
+  const ServicePolicy* service_policy(const Function& function) const;
   /// When the child of the call last did anything.
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of

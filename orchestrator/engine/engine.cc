@@ -96,7 +96,8 @@ class Stepper {
     instance_.sealed = instance_.sealed || returned.sealed;
     if (instance_.cancelling) return task_is_over(returned.call.index);
     Visit visit = visiting({});
-    settle(visit, state().returned(visit, returned.call.index, returned.result));
+    settle(visit, state().returned(visit, returned.call.index, returned.result,
+                                   now_ + returned.retry_after.value_or(Duration(0))));
     proceed({});
   }
 

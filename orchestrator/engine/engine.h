@@ -35,6 +35,8 @@ struct Returned {
   Caller call;
   CallResult result;
   bool sealed = false;  ///< the instance holds something of a secret from now on
+  /// Of a failure: the Retry-After of the function's service.
+  std::optional<Duration> retry_after = {};
 };
 /// Somebody has begun with a call; ignored like Returned.
 struct Begun {

@@ -188,12 +188,26 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstan
   const auto& timers = touched->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
+  Instance& instance = touched->instance;
+  if (owner.kind == TimerKind::kCalls && awaits_look(now, instance)) return {};
   // For one that is on its way the events since it was moved are kept; for another one they are
   // not.
-  Instance& instance = touched->instance;
   if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
   TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
+}
+
+/// Workers need not report that they have a task, so the runner is asked before a schedule-to-start
+/// deadline counts. The timer of the calls stays as it is meanwhile: the answer fires it again, or
+/// has it armed anew.
+bool Batch::awaits_look(TimePoint now, const Instance& instance) {
+  bool awaits = false;
+  for (const Call& call : instance.calls) {
+    const auto& deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)];
+    if (call.status != Call::Status::kRunning || !call.outside || !deadline) continue;
+    if (*deadline <= now) awaits |= draft_.tasks.awaits_look(call.id, *deadline);
+  }
+  return awaits;
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
@@ -232,6 +246,10 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
     return hear(now, task, TaskInHand(*known), *ended);
   }
+  if (std::holds_alternative<TaskUnbegun>(what)) {
+    draft_.tasks.looked(task);
+    return known->caller ? fire_calls(now, *known) : Status();
+  }
   if (const auto after = draft_.tasks.heard(task)) draft_.outcome.begun_after.push_back(*after);
   if (!known->caller) return {};
   if (std::holds_alternative<TaskStarted>(what)) {
@@ -261,7 +279,10 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
     result = tl::unexpected(told.result.error());
   }
   return tell_caller(now, known,
-                     Returned{.call = *known.caller, .result = result, .sealed = known.sealed});
+                     Returned{.call = *known.caller,
+                              .result = result,
+                              .sealed = known.sealed,
+                              .retry_after = told.retry_after});
 }
 
 Status Batch::take(TimePoint now, const SilenceInput& input) {
@@ -274,6 +295,20 @@ Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus&
   Touched* const touched = TRY(instances_.touch(task.space, task.caller->instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, stimulus));
+  return {};
+}
+
+/// Fires the timer of the caller's calls if it is due: it may have waited for an answer.
+Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
+  const InstanceId caller = task.caller->instance;
+  Touched* const touched = TRY(instances_.touch(task.space, caller));
+  if (touched == nullptr) return {};
+  for (const Timer& timer : touched->instance.timers) {
+    if (timer.kind != TimerKind::kCalls || timer.deadline > now) continue;
+    return fire(
+        now, timer.deadline,
+        TimerInput::OfInstance{.space = task.space, .instance = caller, .kind = timer.kind});
+  }
   return {};
 }
 

@@ -80,6 +80,8 @@ class Batch {
               const TaskEnded& told);
   /// Steps whoever waits for the task.
   Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
+  bool awaits_look(TimePoint now, const Instance& instance);
+  Status fire_calls(TimePoint now, const TaskInHand& task);
 
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);

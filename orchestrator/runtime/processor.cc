@@ -52,7 +52,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      tasks_(parts_.functions, catalog_, parts_.clock),
+      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks()),
       hooks_(parts_.webhooks, catalog_,
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,

@@ -40,6 +40,9 @@ constexpr uint8_t kNamespaceVersion = 2;
 /// Calls have tasks and timeouts since version 2.
 constexpr uint8_t kCallVersion = 2;
 
+/// Tasks know how long an attempt may run since version 2.
+constexpr uint8_t kTaskVersion = 2;
+
 /// The kind of an errand that cancels a child once its tasks have ended.
 constexpr uint8_t kCancelLater = 3;
 
@@ -61,6 +64,9 @@ Result<T> close(const Reader& reader, T record, std::string_view kind) {
 
 void put_time(Writer& writer, TimePoint time) { writer.zigzag(to_millis(time)); }
 TimePoint get_time(Reader& reader) { return from_millis(reader.zigzag()); }
+
+void put_duration(Writer& writer, Duration duration) { writer.zigzag(duration.count()); }
+Duration get_duration(Reader& reader) { return Duration(reader.zigzag()); }
 
 template <class T, class F>
 void put_optional(Writer& writer, const std::optional<T>& value, F put) {
@@ -377,7 +383,8 @@ Result<HookRecord> decode_hook(std::string_view bytes) {
 }
 
 std::string encode(const StartTask& task) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kTaskVersion);
   writer.varint(static_cast<uint32_t>(task.space));
   writer.id(task.task.bytes);
   put_optional(writer, task.caller, put_caller);
@@ -408,13 +415,15 @@ std::string encode(const StartTask& task) {
   }
   writer.bytes(task.input.text());
   put_optional(writer, task.deadline, put_time);
-  put_optional(writer, task.heartbeat,
-               [](Writer& to, Duration silence) { to.zigzag(silence.count()); });
+  put_optional(writer, task.heartbeat, put_duration);
+  put_optional(writer, task.start_to_close, put_duration);
   return writer.take();
 }
 
 Result<StartTask> decode_task(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kTaskVersion) reader.fail();
   StartTask task;
   task.space = NamespaceNumber(get_u32(reader));
   task.task.bytes = reader.id();
@@ -448,7 +457,8 @@ Result<StartTask> decode_task(std::string_view bytes) {
   }
   task.input = get_json(reader);
   task.deadline = get_optional(reader, get_time);
-  task.heartbeat = get_optional(reader, [](Reader& from) { return Duration(from.zigzag()); });
+  task.heartbeat = get_optional(reader, get_duration);
+  if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   return close(reader, std::move(task), "task");
 }
 

@@ -83,7 +83,8 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
                  .files = {{"key", VariableScope::kWorkflow, "as", FileType::kTarGz}},
                  .input = Json{{"n", 1}},
                  .deadline = kNow,
-                 .heartbeat = std::chrono::seconds(5)};
+                 .heartbeat = std::chrono::seconds(5),
+                 .start_to_close = std::chrono::minutes(2)};
   const StartTask read = decode_task(encode(task)).value();
   EXPECT_EQ(read.task, task.task);
   EXPECT_EQ(read.caller, task.caller);
@@ -96,9 +97,18 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(read.input.text(), R"({"n":1})");
   EXPECT_EQ(read.deadline, task.deadline);
   EXPECT_EQ(read.heartbeat, task.heartbeat);
+  EXPECT_EQ(read.start_to_close, task.start_to_close);
   task.runs = NamedService{"charge", true};
   EXPECT_EQ(decode_task(encode(task)).value().runs, task.runs);
   expect_whole(encode(task), decode_task);
+
+  task.start_to_close.reset();
+  std::string of_version_1 = encode(task);
+  of_version_1.front() = 1;
+  of_version_1.pop_back();  // what version 2 has behind it
+  const StartTask older = decode_task(of_version_1).value();
+  EXPECT_EQ(older.heartbeat, task.heartbeat);
+  EXPECT_FALSE(older.start_to_close);
 }
 
 TEST(HeadRecord, OfOlderVersionsIsRead) {
