@@ -461,6 +461,21 @@ states:
   EXPECT_EQ(code(world, StartInstance{.space = "default", .workflow = "order"}), "direktiv.mutex");
 }
 
+TEST(Restart, OfAnInstanceThatEndsAtOnceWithItsInputLeavesItReadable) {
+  World world;
+  world.apply(R"(
+id: order
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: s}}
+)");
+  const std::string id = world.start("order", {{"n", 1}})["id"];
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["run"], 2);
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+  world.restart();
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+}
+
 TEST(Restart, WhoCalledItHasBeenToldAndIsToldNoMore) {
   World world;
   world.apply("id: child\nstates:\n- {id: a, type: error, error: no.luck, message: no}\n");
