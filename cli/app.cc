@@ -46,6 +46,7 @@ class App {
     add_secret();
     add_namespace();
     add_run();
+    if (hooks_.verify != nullptr) add_verify();
     asking(app_, "status", "Says whether the server is ready to take events; exit 1 if not",
            "millrace status", show_status);
     verb(app_, "version", "Says which version this is", "millrace version", [this] {
@@ -327,6 +328,27 @@ class App {
         ->type_name("DIR|FILE");
     test.add_option("--only", test_.only, "Only scenarios with this in their name")
         ->type_name("TEXT");
+  }
+
+  void add_verify() {
+    CLI::App& verify = asking(
+        app_, "verify", "Checks every row of a store and says what does not fit; exit 1 if so",
+        "millrace verify --data /var/lib/millrace", [this](Session& session) {
+          verify_.data = setting(verify_.data, {"MILLRACE_DATA"}, "");
+          verify_.secret_key_file =
+              setting(verify_.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"}, "");
+          return hooks_.verify(session, verify_);
+        });
+    verify
+        .add_option("--data", verify_.data,
+                    "Folder of the data (MILLRACE_DATA); where it is in use, or none is named, the "
+                    "server is asked")
+        ->type_name("DIR");
+    verify
+        .add_option("--secret-key-file", verify_.secret_key_file,
+                    "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; the one in "
+                    "the folder)")
+        ->type_name("FILE");
   }
 
   void add_workflow() {
@@ -620,6 +642,7 @@ class App {
   } bounds_;
   DevOptions dev_;
   TestOptions test_;
+  VerifyOptions verify_;
   ApplyOptions apply_;
   InstanceListOptions list_;
   SendOptions send_;

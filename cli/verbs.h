@@ -157,6 +157,13 @@ struct TestOptions {
 };
 Ended test_workflows(Console& console, const TestOptions& options);
 
+// verify.cc; it is in the server's library, for it opens the store.
+struct VerifyOptions {
+  std::string data;             ///< folder of the store; empty: the server's
+  std::string secret_key_file;  ///< empty: the one in the folder
+};
+Ended verify_store(Session& session, const VerifyOptions& options);
+
 // source.cc
 
 /// The bytes of a file, or of standard input for `-`.

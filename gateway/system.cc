@@ -26,6 +26,13 @@ Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  exchange->expect_long_wait();
+  service.verify(exchange->back<Result<Json>>(
+      [exchange](const Result<Json>& report) { exchange->reply(report); }));
+  return {};
+}
+
 }  // namespace
 
 void add_system_routes(Router& router, Service& service) {
@@ -39,6 +46,9 @@ void add_system_routes(Router& router, Service& service) {
       {.method = "GET",
        .path = "/v1/info",
        .handler = reading([&service](const Request&) -> Result<Json> { return service.info(); })});
+  router.add({.method = "GET", .path = "/v1/verify", .handler = [&service](const auto& exchange) {
+                return verify(service, exchange);
+              }});
   router.add({.method = "GET", .path = "/metrics", .handler = [&service](const auto& exchange) {
                 return metrics(service, exchange);
               }});

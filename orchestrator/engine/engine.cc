@@ -613,6 +613,7 @@ class Stepper {
     instance_.timers.clear();
     instance_.held_timers.clear();
     instance_.paused = false;
+    instance_.awaits_run = false;
     instance_.found_data.reset();
     instance_.phase = Phase::kEnded;
     instance_.status = status;

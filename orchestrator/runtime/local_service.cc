@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/thread.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/runtime/settings.h"
+#include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -44,6 +46,12 @@ class Gathering {
 };
 
 }  // namespace
+
+LocalService::~LocalService() {
+  stopping_ = true;
+  const std::lock_guard lock(verify_lock_);
+  if (verifying_.joinable()) verifying_.join();
+}
 
 void LocalService::command(Command command, Done done) {
   parts_.processor.command(std::move(command), std::move(done));
@@ -109,6 +117,32 @@ Result<Json> LocalService::read(const std::function<Result<Json>(const View& vie
 Status LocalService::check_namespace(std::string_view space) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   return parts_.queries.check_namespace(view, space);
+}
+
+void LocalService::verify(Done done) {
+  if (verifies_.exchange(true)) {
+    return done(fail("busy", "the store is being checked; ask again when that is done"));
+  }
+  const std::lock_guard lock(verify_lock_);
+  if (verifying_.joinable()) verifying_.join();  // it has ended
+  verifying_ = std::thread([this, done = std::move(done)] {
+    name_thread("verify");
+    Result<Json> report = check_rows();
+    verifies_ = false;
+    done(std::move(report));
+  });
+}
+
+Result<Json> LocalService::check_rows() {
+  StoreCheckOptions options = store_check_options();
+  options.progress = [this](uint64_t, uint64_t) { return !stopping_; };
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const Result<StoreReport> report = check_store(view, options);
+  if (report) return to_json(*report);
+  if (report.error().code == "check.stopped") {
+    return fail("stopping", "millrace is stopping; check the data folder once it has ended");
+  }
+  return tl::unexpected(report.error());
 }
 
 Status LocalService::ready() {

@@ -1,10 +1,14 @@
 // LocalService: the Service of the millrace in this process. Commands go to the processor, reads to
-// the last commit, events to the publisher. Any thread.
+// the last commit, events to the publisher. A check of the store has a thread of its own. Any
+// thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
@@ -35,6 +39,8 @@ class LocalService final : public Service {
   };
 
   explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
+  /// Stops a check of the store that is under way.
+  ~LocalService() override;
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
@@ -59,6 +65,7 @@ class LocalService final : public Service {
   Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
 
+  void verify(Done done) override;
   Status ready() override;
   Json info() override;
   std::string metrics() override { return parts_.metrics.text(); }
@@ -70,7 +77,13 @@ class LocalService final : public Service {
 
   Status check_namespace(std::string_view space);
 
+  Result<Json> check_rows();
+
   Parts parts_;
+  std::mutex verify_lock_;
+  std::thread verifying_;  ///< under verify_lock_; a thread of its own: it may take minutes
+  std::atomic<bool> verifies_ = false;
+  std::atomic<bool> stopping_ = false;
 };
 
 }  // namespace millrace

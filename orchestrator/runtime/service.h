@@ -106,6 +106,11 @@ class Service {
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;
 
+  /// Checks every row of the store as the last commit has it: a StoreReport as JSON
+  /// (orchestrator/store/check). Takes about a second for each 100 000 rows; one at a time, else
+  /// `busy`.
+  virtual void verify(Done done) = 0;
+
   /// ok when the streams exist and events are taken; else the error says what is waited for.
   virtual Status ready() = 0;
   /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]}, …}

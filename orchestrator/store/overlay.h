@@ -48,6 +48,11 @@ class Overlay {
   static Result<std::unique_ptr<Overlay>> open(const std::filesystem::path& folder, LmdbFile& file,
                                                const OverlayOptions& options);
 
+  /// The same without a thread and without any write: for reading only.
+  static Result<std::unique_ptr<Overlay>> open_to_read(const std::filesystem::path& folder,
+                                                       LmdbFile& file,
+                                                       const OverlayOptions& options);
+
   /// Ends the thread, which may leave work for the next open.
   ~Overlay();
   Overlay(const Overlay&) = delete;
@@ -79,6 +84,8 @@ class Overlay {
 
   Overlay(std::filesystem::path folder, LmdbFile& file, const OverlayOptions& options);
 
+  /// Takes the journal's commits into memory as it shows them; `checkpointed` is LMDB's.
+  Journal::Replay replaying(const std::optional<uint64_t>& checkpointed);
   void add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
   Status replay(uint64_t commit, std::string_view write_set);
   void freeze();

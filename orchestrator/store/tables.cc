@@ -19,9 +19,6 @@ using rows::space_prefix;
 using rows::walk;
 using rows::workflow_prefix;
 
-/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 5;
-
 /// In place of an ended instance's data: the history has it.
 constexpr std::string_view kInHistory;
 
@@ -112,21 +109,27 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
-/// The data with which an instance ended, where its history has it.
-Result<std::optional<std::string>> data_of_history(const View& view, const Instance& instance) {
+/// The data with which an instance ended, where its history has it: in a record, or told there to
+/// be the input.
+Result<std::optional<std::string>> data_of_history(const View& view, Table table,
+                                                   const std::string& prefix,
+                                                   const Instance& instance) {
   const auto row = TRY(read(view, Table::kHistory, key_of(instance.last_history), decode_history));
   if (!row) return std::optional<std::string>();
-  const auto last = std::find_if(row->records.rbegin(), row->records.rend(),
-                                 [](const HistoryRecord& record) { return record.data; });
-  if (last == row->records.rend()) return std::optional<std::string>();
-  return last->data->text();
+  for (size_t i = row->records.size(); i-- > 0;) {
+    if (row->records[i].data) return row->records[i].data->text();
+    if (std::binary_search(row->with_input.begin(), row->with_input.end(), i)) {
+      return read_text(view, table, part_key(prefix, Part::kInput));
+    }
+  }
+  return std::optional<std::string>();
 }
 
 /// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
   auto data = TRY(read_text(view, table, part_key(prefix, Part::kData)));
   if (!data) data = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
-  if (data == kInHistory) data = TRY(data_of_history(view, instance));
+  if (data == kInHistory) data = TRY(data_of_history(view, table, prefix, instance));
   if (!data) {
     return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
   }
@@ -222,19 +225,19 @@ Status check_key(Transaction& tx) {
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
   // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
-  if (!format || (*format >= 1 && *format < kFormat)) {
-    tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
+  if (!format || (*format >= 1 && *format < kStoreFormat)) {
+    tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
     TRY(tx.environment().keep_key());
     rows::put(tx, Table::kMeta, kSealKey, "", true);
     TRY(tx.commit());
     // Into LMDB before all else: who knows no journal must see there that he is not to go on.
     return tx.environment().checkpoint();
   }
-  if (*format == kFormat) return check_key(tx);
+  if (*format == kStoreFormat) return check_key(tx);
   return fail("store.version",
               fmt::format("the data folder has format {}, this millrace reads format {}; use the "
                           "release that wrote it, or a newer one",
-                          *format, kFormat));
+                          *format, kStoreFormat));
 }
 
 Status each_namespace(

@@ -42,6 +42,9 @@ enum class Counter : uint8_t {
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
+/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
+inline constexpr uint64_t kStoreFormat = 5;
+
 /// Brings an empty store, or one of an older format, to this one's, with a row by which the key of
 /// its seal is known; refuses a newer one (`store.version`), and another key (`store.key`).
 Status check_format(Transaction& tx);

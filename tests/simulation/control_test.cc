@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/own_policy.h"
+#include "orchestrator/store/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -459,6 +460,36 @@ states:
   world.must(CancelInstance{"default", key(other)});
   world.must(RestartInstance{"default", key(id)});
   EXPECT_EQ(code(world, StartInstance{.space = "default", .workflow = "order"}), "direktiv.mutex");
+}
+
+TEST(Restart, OfAnInstanceThatEndsAtOnceWithItsInputLeavesItReadable) {
+  World world;
+  world.apply(R"(
+id: order
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: s}}
+)");
+  const std::string id = world.start("order", {{"n", 1}})["id"];
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["run"], 2);
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+  world.restart();
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+}
+
+TEST(Cancel, AnInstanceThatAwaitedItsNextRunAwaitsNoneAfterwards) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+retries: {max_attempts: 2, delay: PT1H, codes: ['*']}
+states:
+- {id: a, type: error, error: some.error, message: no}
+)");
+  EXPECT_EQ(status(world, id), "waiting");
+  world.must(CancelInstance{"default", key(id)});
+  EXPECT_EQ(status(world, id), "cancelled");
+  const Snapshot view = Snapshot::take(world.environment()).value();
+  EXPECT_FALSE(read_instance(view, NamespaceNumber(1), key(id)).value()->awaits_run);
 }
 
 TEST(Restart, WhoCalledItHasBeenToldAndIsToldNoMore) {

@@ -12,6 +12,7 @@
 #include "cloudevents/headers.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/runtime/messages.h"
+#include "tests/support/store_check.h"
 
 namespace millrace {
 namespace {
@@ -136,6 +137,7 @@ void World::recover() {
 void World::crash() {
   CHECK(alive());
   outlet_->die();
+  if (checks_store) expect_sound(must_have(Snapshot::take(environment())), "at the end of a life");
   stage_.reset();
   evaluator.forget();
 }

@@ -58,6 +58,13 @@ void expect(const Row& row, const HttpReply& reply) {
   }
 }
 
+TEST_F(Api, ChecksTheStore) {
+  service_.store_report["codes"] = {{"row.key", 1}};
+  const HttpReply reply = call("GET", "/v1/verify");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json(), service_.store_report);
+}
+
 TEST_F(Api, TakesEventsInAllModesAndRefusesWhatIsNone) {
   const std::string events = "/v1/ns/default/events";
   const Headers structured = {{"Content-Type", kStructured}};

@@ -36,6 +36,13 @@ Ended fake_test(Console&, const TestOptions& options) {
   return ExitCode::kInstanceFailed;
 }
 
+VerifyOptions g_verified;
+Ended fake_verify(Session& session, const VerifyOptions& options) {
+  g_verified = options;
+  session.output.item(TRY(session.client.send({.path = "/v1/verify"})).body, "sound");
+  return ExitCode::kFailed;
+}
+
 struct Printed {
   int code = 0;
   std::string out;
@@ -68,7 +75,11 @@ class Cli : public testing::Test {
                       return found == env_.end() ? std::nullopt : std::optional(found->second);
                     },
                     .now = [] { return from_millis(1630497600000 + 300'000); }};
-    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev, .test = fake_test};
+    const Hooks hooks{.load = fake_load,
+                      .serve = fake_serve,
+                      .dev = fake_dev,
+                      .test = fake_test,
+                      .verify = fake_verify};
     const int code = run_app(std::move(arguments), console, hooks);
     return {code, out.str(), err.str()};
   }
@@ -89,6 +100,19 @@ class Cli : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
 };
+
+TEST_F(Cli, VerifiesAFolderOrAsksTheServer) {
+  const Printed printed = run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
+  EXPECT_EQ(printed.code, 1);
+  EXPECT_EQ(Json::parse(printed.out), service_.store_report);
+  EXPECT_EQ(g_verified.data, "d");
+  EXPECT_EQ(g_verified.secret_key_file, "k");
+  env_["MILLRACE_DATA"] = "e";
+  env_["MILLRACE_SECRET_KEY_FILE"] = "l";
+  run({"verify"});
+  EXPECT_EQ(g_verified.data, "e");
+  EXPECT_EQ(g_verified.secret_key_file, "l");
+}
 
 TEST_F(Cli, ExplainsTheLanguage) {
   struct Row {

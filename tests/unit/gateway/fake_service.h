@@ -104,6 +104,17 @@ class FakeService : public Service {
     return workflows_.contains(id);
   }
 
+  /// What a check of the store finds.
+  Json store_report = {{"sound", true},
+                       {"items", Json::array()},
+                       {"codes", Json::object()},
+                       {"rows", {{"live", 2}}},
+                       {"unreadable", 0}};
+  void verify(Done done) override {
+    const std::lock_guard lock(mutex_);
+    answer_later([done = std::move(done), report = store_report] { done(report); });
+  }
+
   void command(Command command, Done done) override {
     const std::lock_guard lock(mutex_);
     Result<Json> answer = command_error ? Result<Json>(tl::unexpected(*command_error))

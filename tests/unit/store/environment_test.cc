@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -53,6 +55,62 @@ TEST(Environment, KeepsASecondOneOutAndNamesTheFolder) {
     EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
   }
   EXPECT_TRUE(Environment::open(folder.path())) << "free again";
+}
+
+std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename() == "lock") continue;  // it has the id of the process
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+TEST(Environment, ThatIsOpenedToBeReadHasTheJournalsRowsAndWritesNothing) {
+  const Folder folder;
+  {
+    const auto environment =
+        Environment::open(folder.path(), {.checkpoints_at_close = false}).value();
+    Transaction tx(*environment);
+    tx.put(Table::kMeta, "in LMDB", "1");
+    ASSERT_TRUE(tx.commit());
+    ASSERT_TRUE(environment->checkpoint());
+    tx.put(Table::kMeta, "in the journal", "2");
+    ASSERT_TRUE(tx.commit());
+  }
+  const auto before = files_of(folder.path());
+  {
+    const auto environment = Environment::open(folder.path(), {.read_only = true});
+    ASSERT_TRUE(environment) << environment.error().message;
+    const Snapshot view = Snapshot::take(**environment).value();
+    EXPECT_EQ(view.get(Table::kMeta, "in LMDB"), "1");
+    EXPECT_EQ(view.get(Table::kMeta, "in the journal"), "2");
+    EXPECT_TRUE((*environment)->key_is_new()) << "there is none, and none is made";
+    EXPECT_FALSE(Environment::open(folder.path())) << "no server may start meanwhile";
+  }
+  EXPECT_EQ(files_of(folder.path()) == before, true);
+}
+
+TEST(Environment, ThatIsOpenedToBeReadNeedsNoLockFileAndTakesNoTransaction) {
+  const Folder folder;
+  { ASSERT_TRUE(Environment::open(folder.path())); }
+  std::filesystem::remove(folder.path() / "lock");
+  const auto environment = Environment::open(folder.path(), {.read_only = true});
+  ASSERT_TRUE(environment) << environment.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "lock"));
+  EXPECT_DEATH(Transaction{**environment}, "read only");
+}
+
+TEST(Environment, ThatIsOpenedToBeReadIsNotMade) {
+  const Folder folder;
+  for (const char* const name : {"", "missing"}) {
+    const auto environment = Environment::open(folder.path() / name, {.read_only = true});
+    ASSERT_FALSE(environment);
+    EXPECT_EQ(environment.error().code, "store.not_found");
+    EXPECT_THAT(environment.error().message, HasSubstr(folder.path().string()));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(Environment, SaysWhatIsWrongWithAFolderThatItCannotUse) {
