@@ -92,6 +92,7 @@ Status Environment::open_store() {
                         {.checkpoint_bytes = std::max<uint64_t>(options_.checkpoint_bytes, 1),
                          .soft_limit_bytes = options_.soft_limit_bytes,
                          .reserve_bytes = options_.reserve_bytes,
+                         .waits_for_checkpoints = options_.waits_for_checkpoints,
                          .on_failure = options_.on_failure}));
   return sync_folder(folder_);
 }
