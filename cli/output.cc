@@ -29,6 +29,29 @@ Json member(const Json& item, const std::string& key) {
   return found == item.end() ? Json() : *found;
 }
 
+void append_indented(const Json& value, const std::string& margin, std::string& out) {
+  if (!value.is_structured() || value.empty()) return append_json(value, out);
+  const std::string inner = margin + "  ";
+  std::string_view before = value.is_object() ? "{\n" : "[\n";
+  for (const auto& [key, member] : value.items()) {
+    out += std::exchange(before, ",\n");
+    out += inner;
+    if (value.is_object()) {
+      append_json_string(key, out);
+      out += ": ";
+    }
+    append_indented(member, inner, out);
+  }
+  out += "\n" + margin + (value.is_object() ? "}" : "]");
+}
+
+/// The JSON text over several lines.
+std::string indented(const Json& value) {
+  std::string text;
+  append_indented(value, "", text);
+  return text;
+}
+
 /// In characters, not bytes.
 size_t width(std::string_view text) {
   return static_cast<size_t>(
@@ -148,7 +171,7 @@ void Output::item(const Json& item, const std::string& name_key,
     if (member_value.is_null()) continue;
     const std::string text = member_value.is_string()
                                  ? harmless(member_value.get<std::string>(), "\n\t")
-                                 : member_value.dump(2);
+                                 : indented(member_value);
     console_.out << "\n" << key << ":\n" << text << (text.ends_with('\n') ? "" : "\n");
   }
 }
@@ -158,7 +181,7 @@ void Output::value(const Json& value) {
     case Format::kTable:
     case Format::kJson:
     case Format::kName:
-      console_.out << value.dump(2) << "\n";
+      console_.out << indented(value) << "\n";
       return;
     case Format::kJsonl:
       console_.out << dump_json(value) << "\n";

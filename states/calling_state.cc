@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
 
@@ -74,7 +75,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
     if (!source.value().is_object()) {
       return raise("direktiv.jq.notObject",
                    fmt::format("secrets cannot be added to {}: it is no object",
-                               source.value().type_name()));
+                               type_name_of(source.value())));
     }
     if (opened_for != one.action) {
       opened_for = one.action;
