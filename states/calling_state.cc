@@ -112,6 +112,16 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   return calls;
 }
 
+std::vector<std::string> CallingState::services_of(std::span<const Action> actions) {
+  std::vector<std::string> names;
+  for (const Action& action : actions) {
+    if (const auto* const service = std::get_if<NamedService>(&action.function->runs)) {
+      names.push_back(service->name);
+    }
+  }
+  return names;
+}
+
 Json CallingState::results_of(std::span<const Call> calls) {
   Json results = Json::array();
   for (const Call& call : calls) results.push_back(call.result.value());

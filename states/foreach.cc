@@ -41,6 +41,8 @@ class Foreach final : public CallingState {
     return call(visit, std::move(*made));
   }
 
+  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
+
  private:
   const Action& action(size_t) const override { return action_; }
   Json gather(std::span<const Call> calls) const override { return results_of(calls); }

@@ -379,10 +379,33 @@ TEST_F(Api, HandsOnWhichInstancesAreWanted) {
             200);
   const InstanceFilter filter = service_.last_filter();
   EXPECT_EQ(filter.workflow, "order");
-  EXPECT_EQ(filter.status, InstanceStatus::kWaiting);
+  EXPECT_EQ(filter.statuses, std::vector{InstanceStatus::kWaiting});
   EXPECT_EQ(filter.limit, 7);
   EXPECT_EQ(filter.cursor, "c+1");
   EXPECT_EQ(filter.since, from_millis(1630497600000));
+}
+
+TEST_F(Api, DoesABatchAboutThoseInstancesThatTheVerbIsFor) {
+  using enum InstanceStatus;
+  const std::vector<InstanceStatus> living = {kPending, kRunning, kWaiting, kPaused};
+  const std::vector<InstanceStatus> ended = {kComplete, kFailed, kCancelled, kTimedOut};
+  const struct {
+    const char* target;
+    std::vector<InstanceStatus> statuses;
+  } rows[] = {
+      {"cancel?all=1", living},
+      {"pause?workflow=order", {kPending, kRunning, kWaiting}},
+      {"resume?all=1", {kPaused}},
+      {"retry?since=2021-09-01T12:00:00Z", {kFailed, kTimedOut}},
+      {"restart?all=1", ended},
+      {"rerun?from=pay&all=1", ended},
+      {"cancel?status=failed", {kFailed}},
+  };
+  for (const auto& row : rows) {
+    const HttpReply reply = call("POST", std::string("/v1/ns/default/instances/") + row.target);
+    EXPECT_EQ(reply.status, 200) << row.target << reply.body;
+    EXPECT_EQ(service_.last_filter().statuses, row.statuses) << row.target;
+  }
 }
 
 TEST_F(Api, TellsOfSchedulesAndTriggersThem) {

@@ -414,7 +414,7 @@ TEST_F(Cli, AsksForTheInstancesThatAreWanted) {
                 .code,
             0);
   EXPECT_EQ(service_.last_filter().workflow, "order");
-  EXPECT_EQ(service_.last_filter().status, InstanceStatus::kFailed);
+  EXPECT_EQ(service_.last_filter().statuses, std::vector{InstanceStatus::kFailed});
   EXPECT_EQ(service_.last_filter().since, from_millis(1630497600000));
   EXPECT_EQ(service_.last_filter().limit, 7);
   EXPECT_EQ(service_.last_filter().cursor, "a+b");
