@@ -232,6 +232,15 @@ TEST_F(Api, StartsWithAnyBodyAsInput) {
     EXPECT_EQ(call("POST", "/v1/ns/default/workflows/order/start", {}, row.body).status, 201);
     EXPECT_EQ(service_.starts().back().input, row.input) << row.body;
   }
+  const Headers json = {{"Content-Type", "application/json; charset=utf-8"}};
+  for (const char* wrong : {"{", "{a: 1}", "no json", "[1,]"}) {
+    const HttpReply answer = call("POST", "/v1/ns/default/workflows/order/start", json, wrong);
+    EXPECT_EQ(answer.status, 400) << wrong;
+    EXPECT_EQ(answer.code(), "json.malformed") << wrong;
+  }
+  EXPECT_EQ(call("POST", "/v1/ns/default/workflows/order/start", json, R"({"a":1})").status, 201);
+  EXPECT_EQ(service_.starts().back().input, (Json{{"a", 1}}));
+  EXPECT_EQ(service_.starts().size(), std::size(rows) + 1);
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   const HttpReply refused = call("POST", "/v1/ns/default/workflows/order/start", {}, deep);
   EXPECT_EQ(refused.status, 400);
