@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string>
 #include <variant>
 
 #include "orchestrator/runtime/seams.h"
@@ -12,13 +11,8 @@ namespace millrace {
 
 class TaskRouter final : public TaskRunner {
  public:
-  /// Hears of tasks that nobody can do: they fail with millrace.function.unavailable and `why`.
-  void answer_for_others(TaskSink& sink, std::string why) {
-    sink_ = &sink;
-    why_ = std::move(why);
-  }
-
-  /// Has tasks with that target done by this one. Both outlive the router.
+  /// Has tasks with that target done by this one, which outlives the router. Every kind of target
+  /// has one before a task is run.
   template <class Target>
   void route(TaskRunner& runner) {
     runners_[TaskTarget(Target()).index()] = &runner;
@@ -29,8 +23,6 @@ class TaskRouter final : public TaskRunner {
 
  private:
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
-  TaskSink* sink_ = nullptr;
-  std::string why_;
 };
 
 }  // namespace millrace
