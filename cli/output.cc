@@ -88,6 +88,12 @@ Column field(std::string title, std::string key) {
           [key = std::move(key)](const Json& item) { return text_of(member(item, key)); }};
 }
 
+Column flag(std::string title, std::string key) {
+  return {std::move(title), [key = std::move(key)](const Json& item) {
+            return std::string(item.value(key, false) ? "yes" : "-");
+          }};
+}
+
 Column age(std::string title, std::string key, TimePoint now) {
   return {std::move(title), [key = std::move(key), now](const Json& item) {
             const Json text = member(item, key);
@@ -112,6 +118,14 @@ std::string Output::coloured(const std::string& cell, const std::string& text) c
 
 void Output::list(const Json& answer, const std::vector<Column>& columns,
                   const std::string& name_key) {
+  print_list(answer, columns, name_key);
+  if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
+    console_.err << fmt::format("there are more: --cursor {}\n", next.get<std::string>());
+  }
+}
+
+void Output::print_list(const Json& answer, const std::vector<Column>& columns,
+                        const std::string& name_key) {
   const Json items = member(answer, "items");
   switch (format_) {
     case Format::kJsonl:
@@ -142,9 +156,6 @@ void Output::list(const Json& answer, const std::vector<Column>& columns,
       console_.out << coloured(row[i], last ? row[i] : padded(row[i], widths[i] + 2));
     }
     console_.out << "\n";
-  }
-  if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
-    console_.err << "there are more: --cursor " << next.get<std::string>() << "\n";
   }
 }
 
