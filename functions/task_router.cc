@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include "base/check.h"
 
 namespace millrace {
 
 void TaskRouter::run(Task task) {
   TaskRunner* const runner = runners_[task.target.index()];
-  if (runner != nullptr) return runner->run(std::move(task));
-  sink_->report(
-      {task.id,
-       TaskEnded{.result = tl::unexpected(WorkflowError{
-                     std::string(kFunctionUnavailable),
-                     fmt::format("function \"{}\" cannot run here: {}", task.function, why_)})}},
-      nullptr);
+  CHECK(runner != nullptr, "no runner has the targets of kind {}", task.target.index());
+  runner->run(std::move(task));
 }
 
 std::vector<TaskRunner*> TaskRouter::each() const {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -14,13 +13,8 @@ namespace millrace {
 
 class TaskRouter final : public TaskRunner {
  public:
-  /// Hears of tasks that nobody can do: they fail with millrace.function.unavailable and `why`.
-  void answer_for_others(TaskSink& sink, std::string why) {
-    sink_ = &sink;
-    why_ = std::move(why);
-  }
-
-  /// Has tasks with that target done by this one. Both outlive the router.
+  /// Has tasks with that target done by this one, which outlives the router. Every kind of target
+  /// has one before a task is run.
   template <class Target>
   void route(TaskRunner& runner) {
     runners_[TaskTarget(Target()).index()] = &runner;
@@ -36,8 +30,6 @@ class TaskRouter final : public TaskRunner {
   std::vector<TaskRunner*> each() const;
 
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
-  TaskSink* sink_ = nullptr;
-  std::string why_;
 };
 
 }  // namespace millrace

@@ -37,6 +37,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"instance.ended", 409},
     {"instance.", 409},
     {"settings.", 422},
+    {"function.not_found", 404},
+    {"dlq.", 400},
     {"schedule.not_found", 404},
     {"start.conflict", 409},
     {"direktiv.mutex", 409},

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
 
@@ -74,7 +75,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
     if (!source.value().is_object()) {
       return raise("direktiv.jq.notObject",
                    fmt::format("secrets cannot be added to {}: it is no object",
-                               source.value().type_name()));
+                               type_name_of(source.value())));
     }
     if (opened_for != one.action) {
       opened_for = one.action;
@@ -109,6 +110,16 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
     calls[i].sealed = !action.secrets.empty();
   }
   return calls;
+}
+
+std::vector<std::string> CallingState::services_of(std::span<const Action> actions) {
+  std::vector<std::string> names;
+  for (const Action& action : actions) {
+    if (const auto* const service = std::get_if<NamedService>(&action.function->runs)) {
+      names.push_back(service->name);
+    }
+  }
+  return names;
 }
 
 Json CallingState::results_of(std::span<const Call> calls) {

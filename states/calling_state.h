@@ -52,6 +52,8 @@ class CallingState : public State {
   virtual Json gather(std::span<const Call> calls) const = 0;
   /// An array of all results.
   static Json results_of(std::span<const Call> calls);
+  /// The services among what those actions call.
+  static std::vector<std::string> services_of(std::span<const Action> actions);
 
   /// An action and what its input is made of.
   struct Wanted {

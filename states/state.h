@@ -73,6 +73,9 @@ class State {
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
 
+  /// The services that its actions call, by name; a name may be there more than once.
+  virtual std::vector<std::string> services() const { return {}; }
+
   /// It goes on after a pause: the timeouts of its calls count anew.
   virtual Outcome resumed(Visit& visit) const;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "cloudevents/event_check.h"
@@ -219,7 +220,7 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
   if (!data().is_object()) {
     return Raise{{"direktiv.jq.notObject",
                   fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
-                              data().type_name())}};
+                              type_name_of(data()))}};
   }
   if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
   instance_.data.edit()[key] = std::move(value);

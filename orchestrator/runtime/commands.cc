@@ -295,8 +295,28 @@ Result<Commands::Progress> Commands::run(TimePoint now, const PauseWorkflow& com
   return Json{{"id", entry.id}, {"paused", paused}, {"changed", rest.sweep.changed}};
 }
 
+Result<bool> Commands::names_service(NamespaceNumber space, std::string_view service) {
+  const NamespaceSettings& settings = draft_.catalog.settings(space);
+  if (settings.services.contains(service) || settings.paused.contains(service)) return true;
+  for (const auto& [number, entry] : draft_.catalog.workflows()) {
+    if (entry.space != space) continue;
+    const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {number, entry.latest}));
+    for (const auto& state : workflow->states) {
+      const std::vector<std::string> named = state->services();
+      if (std::find(named.begin(), named.end(), service) != named.end()) return true;
+    }
+  }
+  return false;
+}
+
 Result<Json> Commands::run(TimePoint, const PauseService& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
+  if (!TRY(names_service(space, command.name))) {
+    return fail("function.not_found",
+                fmt::format("namespace \"{}\" has no service \"{}\": neither its settings nor the "
+                            "newest revision of a workflow names it",
+                            command.space, command.name));
+  }
   Json settings = Json::object();
   if (const auto record = TRY(read_namespace(draft_.tx, command.space));
       !record->settings.empty()) {
@@ -308,6 +328,20 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
   settings["paused"] = paused;
   TRY(set_settings(space, settings, TRY(parse_settings(settings))));
   return Json{{"name", command.name}, {"paused", command.paused}, {"changed", changed}};
+}
+
+Status Commands::check_webhook_secrets(std::optional<NamespaceNumber> space,
+                                       const NamespaceSettings& settings) const {
+  for (size_t i = 0; i < settings.webhooks.size(); ++i) {
+    const std::string& name = settings.webhooks[i].secret;
+    if (name.empty() || (space && has_secret(draft_.tx, *space, name))) continue;
+    return fail("settings.invalid",
+                fmt::format("webhooks[{}].secret: the namespace has no secret \"{}\"; create the "
+                            "namespace, then set the secret (`millrace secret set {}`), then "
+                            "these settings",
+                            i, name, name));
+  }
+  return {};
 }
 
 Status Commands::set_settings(NamespaceNumber space, const Json& settings,
@@ -324,7 +358,9 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
   std::optional<NamespaceSettings> settings;
   if (command.settings) settings = TRY(parse_settings(*command.settings));
-  const bool exists = draft_.catalog.find_namespace(command.name).has_value();
+  const auto known = draft_.catalog.find_namespace(command.name);
+  if (settings) TRY(check_webhook_secrets(known, *settings));
+  const bool exists = known.has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
   if (settings) {
     const NamespaceNumber space = *draft_.catalog.find_namespace(command.name);

@@ -185,6 +185,7 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
                      {"revision", record.latest},
                      {"start", to_string(workflow->start.kind)},
                      {"name", workflow->name},
+                     {"paused", record.paused},
                      {"updatedAt", format_rfc3339(stored->created_at)}});
   }
   return Json{{"items", std::move(items)}};
@@ -206,6 +207,7 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
               {"version", workflow->version},
               {"start", to_string(workflow->start.kind)},
               {"states", std::move(states)},
+              {"paused", record.paused},
               {"updatedAt", format_rfc3339(stored->created_at)},
               {"definition", stored->text}};
 }
@@ -267,7 +269,9 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
   TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
     if (filter.since && one.started_at < *filter.since) return false;
     if (workflow && one.revision.workflow != *workflow) return true;
-    if (filter.status && one.status != *filter.status) return true;
+    const auto& wanted = filter.statuses;
+    const bool has_status = std::find(wanted.begin(), wanted.end(), one.status) != wanted.end();
+    if (!wanted.empty() && !has_status) return true;
     if (items.size() == filter.limit) {
       next = items.back()["id"];
       return false;
@@ -335,7 +339,7 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
   const auto workflow = TRY(definition(view, {record.number, record.latest}));
   const Start& start = workflow->start;
   if (start.kind != Start::Kind::kScheduled) return Json();
-  Json json{{"workflow", id}};
+  Json json{{"workflow", id}, {"paused", record.paused}};
   if (!start.cron) return json;
   json["cron"] = start.cron->text();
   json["zone"] = start.cron->zone();

@@ -24,9 +24,9 @@ namespace millrace {
 
 /// Which instances a list holds, newest first.
 struct InstanceFilter {
-  std::string workflow;  ///< empty: all
-  std::optional<InstanceStatus> status;
-  std::optional<TimePoint> since;  ///< started at or after
+  std::string workflow;                  ///< empty: all
+  std::vector<InstanceStatus> statuses;  ///< one of these; empty: all
+  std::optional<TimePoint> since;        ///< started at or after
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
@@ -75,9 +75,11 @@ class Service {
   // and in the places of its data, of texts of errors and of all else that may come from them
   // "(sealed)".
 
-  virtual Result<Json> namespaces() = 0;                       ///< {"items":[{"name",…}]}
-  virtual Result<Json> workflows(std::string_view space) = 0;  ///< {"items":[{"id","revision"…}]}
-  /// {"id","revision","createdAt","definition": the text, "start": kind, "states":[ids]}
+  virtual Result<Json> namespaces() = 0;  ///< {"items":[{"name",…}]}
+  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}]}
+  virtual Result<Json> workflows(std::string_view space) = 0;
+  /// The same of one, with {"description","version","states":[{"id","type"}],"definition": the
+  /// text}.
   virtual Result<Json> workflow(std::string_view space, std::string_view id) = 0;
   virtual Result<Json> revisions(std::string_view space, std::string_view id) = 0;
   virtual Result<Json> instances(std::string_view space, const InstanceFilter& filter) = 0;
@@ -89,8 +91,8 @@ class Service {
   /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
   /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
   virtual Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"workflow","cron","zone","nextTick","lastTick"?}]}; a workflow that has no cron has
-  /// neither zone nor nextTick.
+  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}]}; a workflow that has no
+  /// cron has neither zone nor nextTick.
   virtual Result<Json> schedules(std::string_view space) = 0;
   /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
@@ -103,6 +105,7 @@ class Service {
   /// {"items":[{"name"}],"next"}, by name; the cursor is the last one's name.
   virtual Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) = 0;
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
+  /// The namespace need not exist where there are dead letters under its name.
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;
 

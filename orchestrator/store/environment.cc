@@ -109,6 +109,7 @@ Status Environment::open_store() {
   const OverlayOptions overlay{.checkpoint_bytes = std::max<uint64_t>(options_.checkpoint_bytes, 1),
                                .soft_limit_bytes = options_.soft_limit_bytes,
                                .reserve_bytes = options_.reserve_bytes,
+                               .waits_for_checkpoints = options_.waits_for_checkpoints,
                                .on_failure = options_.on_failure};
   overlay_ = TRY(options_.read_only ? Overlay::open_to_read(folder_, *file_, overlay)
                                     : Overlay::open(folder_, *file_, overlay));

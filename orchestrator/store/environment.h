@@ -41,6 +41,10 @@ struct EnvironmentOptions {
   /// on, as much again; then commits wait for it.
   uint64_t checkpoint_bytes = uint64_t{16} << 20;
 
+  /// Whether a commit that begins a checkpoint waits for its end. What the store occupies, and so
+  /// when it is full, then depends on nothing but what was written: for simulations.
+  bool waits_for_checkpoints = false;
+
   /// Whether closing brings everything into LMDB, so that the next open has no journal to read.
   bool checkpoints_at_close = true;
 

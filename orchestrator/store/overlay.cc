@@ -42,6 +42,7 @@ Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& fold
       Journal::open(folder, checkpointed, options.reserve_bytes, overlay->replaying(checkpointed)));
   overlay->commit_ = overlay->journal_->last();
   overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
+  overlay->wait_for_checkpoint();  // of what the journal held
   return overlay;
 }
 
@@ -209,7 +210,16 @@ Status Overlay::make_way(Limit limit) {
     }
     if (frozen_ || bytes < options_.checkpoint_bytes) return {};
   }
-  return turn();
+  TRY(turn());
+  wait_for_checkpoint();
+  return {};
+}
+
+/// In a simulation. What made it fail, if it did, is the next commit's to find.
+void Overlay::wait_for_checkpoint() {
+  if (!options_.waits_for_checkpoints) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !frozen_ || failure_; });
 }
 
 /// Freezes the active memtable and goes on in another and in the other journal.

@@ -38,6 +38,7 @@ struct OverlayOptions {
   uint64_t checkpoint_bytes = 0;  ///< EnvironmentOptions
   uint64_t soft_limit_bytes = 0;
   uint64_t reserve_bytes = 0;
+  bool waits_for_checkpoints = false;  ///< EnvironmentOptions
   std::function<void(const Error&)> on_failure;
 };
 
@@ -97,6 +98,7 @@ class Overlay {
   Status make_way(Limit limit);
   Status turn();
   Status drain();
+  void wait_for_checkpoint();
 
   void run();
   Status apply(const Level& level);

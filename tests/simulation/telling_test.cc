@@ -187,6 +187,27 @@ TEST(Webhooks, GetTheTypesThatTheyAskForWithTheTokenOfTheSecret) {
   EXPECT_THAT(told(world), IsEmpty());
 }
 
+TEST(Webhooks, WithASecretThatDoesNotExistAreRefused) {
+  World world;
+  const Json settings =
+      Json::parse(R"({"webhooks": [{"url": "http://b"}, {"url": "http://a", "secret": "hook"}]})");
+  const auto error = [&](const char* space) {
+    const Answered answer = world.command(CreateNamespace{.name = space, .settings = settings});
+    world.settle();
+    return (*answer)->has_value() ? Error{} : (*answer)->error();
+  };
+  for (const char* space : {"default", "shop"}) {
+    EXPECT_EQ(error(space).code, "settings.invalid") << space;
+    EXPECT_THAT(error(space).message, testing::StartsWith("webhooks[1].secret: ")) << space;
+  }
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  EXPECT_EQ(error("default").code, "");
+  // What is refused has created nothing.
+  EXPECT_EQ(error("shop").code, "settings.invalid");
+  EXPECT_EQ(world.must(CreateNamespace{.name = "shop"})["created"], true);
+  EXPECT_EQ(error("shop").code, "settings.invalid") << "a secret is of one namespace";
+}
+
 TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   World world;
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],

@@ -107,6 +107,7 @@ void World::recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
   options_.store.checkpoints_at_close = false;  // who dies does not do that
+  options_.store.waits_for_checkpoints = true;
   const auto make_id = [this](TimePoint now) {
     // Those of one millisecond sort as they were made, so that tests can tell them apart.
     std::array<uint8_t, 10> randomness{};

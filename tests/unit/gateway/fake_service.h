@@ -32,6 +32,7 @@ class FakeService : public Service {
 
   /// What the next started instance's wait comes to at once; none: it waits for end_instances().
   std::optional<Result<Json>> wait_outcome;
+  size_t instance_count = 1;
   std::optional<Error> command_error;
   std::optional<Error> publish_error;
   Status ready_status;
@@ -183,7 +184,11 @@ class FakeService : public Service {
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
     Json items = Json::array();
     for (const auto& [id, texts] : workflows_) {
-      items.push_back({{"id", id}, {"revision", texts.size()}});
+      items.push_back({{"id", id},
+                       {"revision", texts.size()},
+                       {"start", "default"},
+                       {"paused", paused_.contains(id)},
+                       {"updatedAt", "2021-09-01T12:00:00.000Z"}});
     }
     return Json{{"items", items}};
   }
@@ -196,6 +201,7 @@ class FakeService : public Service {
                 {"revision", found->second.size()},
                 {"definition", found->second.back()},
                 {"start", "default"},
+                {"paused", paused_.contains(id)},
                 {"states", {"wait"}}};
   }
   Result<Json> revisions(std::string_view space, std::string_view id) override {
@@ -207,7 +213,18 @@ class FakeService : public Service {
     const std::lock_guard lock(mutex_);
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
     filter_ = filter;
-    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+    if (instance_count == 1) {
+      return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+    }
+    // Many of them: their ids, and the cursor, are numbers.
+    const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
+    const size_t to = std::min(from + filter.limit, instance_count);
+    Json items = Json::array();
+    for (size_t i = from; i < to; ++i) {
+      items.push_back(instance_json(std::to_string(i), "waiting"));
+    }
+    return Json{{"items", std::move(items)},
+                {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
   }
   Result<Json> instance(std::string_view, const InstanceId& id) override {
     if (to_string(id) == kInstance) return instance_json(kInstance, "waiting");
@@ -351,6 +368,11 @@ class FakeService : public Service {
   }
   Result<Json> take(PauseWorkflow& pause) {
     if (!workflows_.contains(pause.id)) return no_workflow(pause.id);
+    if (pause.paused) {
+      paused_.insert(pause.id);
+    } else {
+      paused_.erase(pause.id);
+    }
     return Json{{"id", pause.id}, {"paused", pause.paused}, {"changed", 0}};
   }
   Result<Json> take(PauseService& pause) {
@@ -455,6 +477,7 @@ class FakeService : public Service {
   InstanceFilter filter_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
+  std::set<std::string, std::less<>> paused_;
   std::map<std::string, Json> keys_;
   std::map<std::string, Variable> variables_;
   std::map<std::string, std::string> secrets_;

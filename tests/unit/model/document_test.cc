@@ -405,5 +405,18 @@ TEST(AnyBytes, GiveATreeOrFindingsThatCanBeWritten) {
   EXPECT_GT(trees, 100U) << "the changes leave enough to read";
 }
 
+TEST(Document, KeepsTheDigitsOfIntegersBeyond64BitsInItsJson) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(
+      "[18446744073709551616, -9223372036854775809, 123456789012345678901234567890, 1.5, "
+      "18446744073709551615, !!float 7, '18446744073709551616']",
+      findings);
+  ASSERT_TRUE(document);
+  EXPECT_FALSE(findings.has_errors());
+  EXPECT_EQ(dump_json(to_json(*document)),
+            "[18446744073709551616,-9223372036854775809,123456789012345678901234567890,1.5,"
+            "18446744073709551615,7.0,\"18446744073709551616\"]");
+}
+
 }  // namespace
 }  // namespace millrace

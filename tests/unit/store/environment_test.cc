@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -158,6 +159,29 @@ TEST(Environment, MeasuresWhatRowsOccupy) {
   ASSERT_TRUE(transaction.commit());
   ASSERT_TRUE((*environment)->checkpoint());
   EXPECT_EQ((*environment)->used_bytes(), 0U);
+}
+
+TEST(Environment, OccupiesTheSameForTheSameWritesWhereCommitsWaitForCheckpoints) {
+  const auto occupied = [] {
+    const Folder folder;
+    const auto environment = Environment::open(
+        folder.path(), {.checkpoint_bytes = 1'000, .waits_for_checkpoints = true});
+    EXPECT_TRUE(environment);
+    std::vector<uint64_t> bytes;
+    Transaction transaction(**environment);
+    for (int i = 0; i < 200; ++i) {
+      transaction.put(Table::kLive, fmt::format("{}", i % 50),
+                      std::string(static_cast<size_t>(100 + 37 * (i % 40)), 'x'));
+      EXPECT_TRUE(transaction.commit());
+      // How far a checkpoint in the background has come would show here.
+      bytes.push_back((*environment)->used_bytes());
+    }
+    return bytes;
+  };
+  const std::vector<uint64_t> first = occupied();
+  EXPECT_EQ(occupied(), first);
+  EXPECT_EQ(occupied(), first);
+  EXPECT_GT(first.back(), 0U);
 }
 
 TEST(Environment, KeepsTheSoftLimitExceptForWhatMustPass) {
