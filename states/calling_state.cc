@@ -255,13 +255,18 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
 Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);
-  if (done == calls.size() || (needs_ == Needs::kAny && done > 0)) {
+  const auto has_succeeded = [](const Call& call) {
+    return call.status == Call::Status::kDone && call.attempt > 0;  // else it was skipped
+  };
+  const bool is_enough =
+      needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);
+  if (done == calls.size() || is_enough) {
     Json gathered = gather(calls);
     if (auto raised = visit.put("return", std::move(gathered))) return *raised;
     return Leave{};
   }
   const size_t failed = count(calls, Call::Status::kFailed);
-  if (failed == calls.size()) {
+  if (failed > 0 && done + failed == calls.size()) {
     return Raise{{"direktiv.parallel.allFailed",
                   fmt::format("none of the {} actions succeeded", calls.size())}};
   }
