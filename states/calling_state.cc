@@ -215,10 +215,20 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
   return go_on(visit);
 }
 
-Outcome CallingState::calls_due(Visit& visit) const {
+Outcome CallingState::overdue(Visit& visit, TimePoint until) const {
   for (size_t i = 0; i < visit.calls().size(); ++i) {
-    Outcome outcome = call_due(visit, i);
+    Outcome outcome = overdue(visit, i, until);
     if (!std::holds_alternative<Wait>(outcome)) return outcome;
+  }
+  visit.arm_calls();
+  return Wait{};
+}
+
+Outcome CallingState::attempts_due(Visit& visit) const {
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    const Call& call = visit.calls()[i];
+    const bool is_between = call.status == Call::Status::kBetween;
+    if (is_between && *call.retry_at <= visit.now()) start(visit, i);
   }
   visit.arm_calls();
   return Wait{};
@@ -229,12 +239,11 @@ Outcome CallingState::resumed(Visit& visit) const {
   return go_on(visit);
 }
 
-/// What of one call is due now: a timeout before the attempt that would come at the same time.
-Outcome CallingState::call_due(Visit& visit, size_t index) const {
+Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
   Call& call = visit.calls()[index];
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = call.deadlines[i];
-    if (!deadline || *deadline > visit.now()) continue;
+    if (!deadline || *deadline > until) continue;
     const auto kind = static_cast<TimeoutKind>(i);
     if (kind == TimeoutKind::kHeartbeat) {
       // A child that has done anything since has counted anew from then.
@@ -247,7 +256,6 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
     }
     return timed_out(visit, index, kind);
   }
-  if (call.status == Call::Status::kBetween && *call.retry_at <= visit.now()) start(visit, index);
   return Wait{};
 }
 

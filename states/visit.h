@@ -104,7 +104,8 @@ class Visit {
   void stop_call(size_t index);
   /// Notes when its next attempt is due.
   void retry_call(size_t index, TimePoint at);
-  /// Has State::calls_due called when the first of the times that the calls have noted comes.
+  /// Has State::overdue or State::attempts_due called when the first of the times that the calls
+  /// have noted comes.
   void arm_calls();
   /// What an action has that its workflow gives no policy.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }

@@ -92,7 +92,7 @@ class Stepper {
   }
 
   void apply(const Returned& returned) {
-    if (!waits_for(instance_, returned.call)) return;
+    if (!still_waits_for(returned.call)) return;
     instance_.sealed = instance_.sealed || returned.sealed;
     if (instance_.cancelling) return task_is_over(returned.call.index);
     Visit visit = visiting({});
@@ -101,13 +101,13 @@ class Stepper {
   }
 
   void apply(const Begun& begun) {
-    if (!waits_for(instance_, begun.call)) return;
+    if (!still_waits_for(begun.call)) return;
     Visit visit = visiting({});
-    result_.changed = state().begun(visit, begun.call.index);
+    if (state().begun(visit, begun.call.index)) result_.changed = true;
   }
 
   void apply(const Silent& silent) {
-    if (!waits_for(instance_, silent.call) || instance_.paused) return;
+    if (instance_.paused || !still_waits_for(silent.call)) return;
     if (instance_.cancelling) return task_is_over(silent.call.index);
     Visit visit = visiting({});
     settle(visit, state().silent(visit, silent.call.index));
@@ -120,20 +120,96 @@ class Stepper {
     result_.changed = true;
   }
 
+  void apply(const Overdue&) {
+    while (waits_for_calls() && fire_overdue()) {
+    }
+    if (result_.changed) proceed({});
+  }
+
+  /// What is told of a call past a deadline that would have ended it is of no use: the deadline
+  /// comes first.
+  bool still_waits_for(const Caller& call) {
+    while (waits_for(instance_, call) && fire_overdue()) {
+    }
+    if (waits_for(instance_, call)) return true;
+    if (result_.changed) proceed({});
+    return false;
+  }
+
+  bool waits_for_calls() const {
+    return instance_.phase == Phase::kWaiting && !instance_.calls.empty();
+  }
+
   void apply(const Fired& fired) {
     auto& timers = instance_.timers;
-    // Where they fall together, the execution's deadline is first.
-    const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& timer) {
-      return timer.kind == TimerKind::kExecution && timer.deadline <= fired.deadline;
+    Timer timer{fired.kind, fired.deadline};
+    if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return;
+    const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& one) {
+      return one.kind == TimerKind::kExecution && one.deadline <= fired.deadline;
     });
-    if (execution != timers.end() && fired.kind != TimerKind::kExecution) {
-      return apply(Fired{execution->kind, execution->deadline});
+    if (execution != timers.end()) {
+      timer = *execution;  // where they fall together, it is first
+    } else if (fired.kind == TimerKind::kRetry) {
+      timer = first_overdue().value_or(timer);  // no attempt begins past a deadline
     }
-    const auto armed = std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline});
-    if (armed == timers.end()) return;
-    timers.erase(armed);
-    fire(fired);
+    timers.erase(std::find(timers.begin(), timers.end(), timer));
+    fire({timer.kind, timer.deadline});
     proceed({});
+  }
+
+  /// The timeout of the state or of the whole that passed first, if one has.
+  std::optional<Timer> first_overdue() const {
+    std::optional<Timer> first;
+    const auto rank = [](const Timer& timer) {
+      return std::pair(timer.deadline, timer.kind != TimerKind::kExecution);
+    };
+    for (const Timer& timer : instance_.timers) {
+      const bool is_timeout = timer.kind == TimerKind::kStateTimeout || !is_of_state(timer.kind);
+      if (!is_timeout || timer.deadline > now_) continue;
+      if (!first || rank(timer) < rank(*first)) first = timer;
+    }
+    return first;
+  }
+
+  /// The first deadline of the calls, if it has passed.
+  std::optional<TimePoint> first_overdue_call() const {
+    std::optional<TimePoint> first;
+    if (instance_.paused) return first;
+    for (const Call& call : instance_.calls) {
+      for (const auto& deadline : call.deadlines) {
+        if (deadline && *deadline <= now_) first = std::min(first.value_or(*deadline), *deadline);
+      }
+    }
+    return first;
+  }
+
+  /// Fires the timeout that passed first, of those of the calls, the state and the whole. Whether
+  /// there was one; what follows it is not begun.
+  bool fire_overdue() {
+    const std::optional<Timer> timer = first_overdue();
+    const std::optional<TimePoint> call = first_overdue_call();
+    if (!timer && !call) return false;
+    result_.changed = true;
+    if (timer && (!call || timer->deadline <= *call)) {
+      std::erase(instance_.timers, *timer);
+      fire({timer->kind, timer->deadline});
+    } else if (instance_.cancelling) {
+      stop_overdue_tasks();
+    } else {
+      Visit visit = visiting({});
+      settle(visit, state().overdue(visit, *call));
+    }
+    return true;
+  }
+
+  /// Timeouts in their order, then attempts: document 004, one that comes due when a deadline has
+  /// passed is not made.
+  void fire_calls() {
+    while (waits_for_calls() && fire_overdue()) {
+    }
+    if (!waits_for_calls() || instance_.cancelling) return;
+    Visit visit = visiting({});
+    settle(visit, state().attempts_due(visit));
   }
 
   void fire(const Fired& fired) {
@@ -151,11 +227,8 @@ class Stepper {
         if (instance_.awaits_run) return begin_run();
         if (instance_.calls.empty()) return enter_again();
         [[fallthrough]];  // format 4 had no timer of its own for calls
-      case TimerKind::kCalls: {
-        if (instance_.cancelling) return stop_overdue_tasks();
-        Visit visit = visiting({});
-        return settle(visit, state().calls_due(visit));
-      }
+      case TimerKind::kCalls:
+        return fire_calls();
       case TimerKind::kInterrupt:
         return raise(timed_out("interrupt", fired.deadline), Retries::kNo);
       case TimerKind::kKill:
@@ -360,7 +433,13 @@ class Stepper {
     }
     const uint32_t begin = instance_.transitions;
     do {
-      if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
+      if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) {
+        // An event that came in time may lead here past a deadline of the whole: then no call is
+        // handed out. A wait for events may yet get one that came in time.
+        const bool rests = instance_.phase == Phase::kWaiting && instance_.listeners.empty();
+        if (!rests || !fire_overdue()) return;
+        continue;
+      }
       if (instance_.transitions - begin >= limits_.transitions_per_step ||
           variable_bytes_ >= limits_.variable_bytes_per_step) {
         result_.unfinished = true;

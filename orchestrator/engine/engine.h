@@ -30,7 +30,8 @@ struct Fired {
   TimerKind kind{};
   TimePoint deadline;
 };
-/// A call has ended; ignored unless the instance waits for just this attempt of it.
+/// A call has ended; ignored unless the instance waits for just this attempt of it, and no timeout
+/// that would have ended it has passed.
 struct Returned {
   Caller call;
   CallResult result;
@@ -49,6 +50,8 @@ struct Printed {
   Caller call;
   std::string text;
 };
+/// Timeouts of the step and of the whole that have passed come now, before what is told next.
+struct Overdue {};
 /// The results of an Evaluate; ignored unless it is this step that waits for them.
 struct Resumed {
   uint64_t step = 0;
@@ -88,8 +91,8 @@ struct Abandon {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Resumed, Proceed,
-                              Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
+using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Overdue, Resumed,
+                              Proceed, Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
 
 /// Whether it is for one that has ended.
 inline bool revives(const Stimulus& stimulus) {
