@@ -73,17 +73,21 @@ struct Cancel {
 struct Pause {};
 /// Go on; the timeouts of the current step count anew.
 struct Resume {};
-/// It has ended; go on with the state that it ended in, as it was entered with that data.
+/// It has ended; the state that failed begins again, with the data that it found.
 struct Retry {
-  std::optional<LazyJson> data;  ///< none: as it ended
+  std::optional<LazyJson> data;  ///< where the instance has not kept it; none: as it ended
   bool extend = false;           ///< the execution's deadline counts anew
+  bool paused = false;           ///< its workflow is: nothing begins before a Resume
 };
 /// It has ended, and is run anew from the beginning.
-struct Restart {};
+struct Restart {
+  bool paused = false;  ///< as in Retry
+};
 /// It has ended, and is run anew from that state with that data.
 struct Rerun {
   StateIndex state = 0;
   LazyJson data;
+  bool paused = false;  ///< as in Retry
 };
 
 /// Give it up: it is failed, whatever its states would make of the error.
@@ -126,6 +130,9 @@ struct Origin {
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});
+
+/// The state that a manual retry of an instance that has failed begins again.
+StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 
 /// Until when the execution of an instance may go on if it does not count anew.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);
