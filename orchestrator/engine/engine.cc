@@ -457,7 +457,7 @@ class Stepper {
     begin_state(instance_, state().common(), now_);
   }
 
-  /// What ends the process again and again gets no other run.
+  /// What ends the process again and again gets no other run and no `on_failure`.
   void apply(const Abandon& abandon) {
     tell_error(HistoryKind::kRaised, abandon.error);
     note_failure();
@@ -751,8 +751,12 @@ class Stepper {
   }
 
   void end(InstanceStatus status, Retries retries = Retries::kYes) {
-    const bool may_run_again = status == InstanceStatus::kFailed && retries == Retries::kYes;
-    if (may_run_again && awaits_next_run()) return;
+    if (status == InstanceStatus::kFailed) {
+      if (retries == Retries::kYes && awaits_next_run()) return;
+      if (workflow_.timeouts.on_any_failure && !instance_.failing) {
+        return go_through_on_failure(*instance_.error);
+      }
+    }
     clear_waits();
     instance_.timers.clear();
     instance_.held_timers.clear();

@@ -269,5 +269,19 @@ states:
   EXPECT_EQ(instance.state, 0u);
 }
 
+TEST(Abandoned, WhatTheProcessDiesOfGetsNoOtherRunAndNoCleanUp) {
+  const auto workflow = load_right_workflow(R"(
+id: w
+retries: fixed(9, 1h)
+on_failure: {state: wait, when: any}
+states:
+- {id: wait, type: consumeEvent, event: {type: never}}
+)");
+  InstanceRun run(workflow);
+  run.proceed();
+  run.give("abandon", Abandon{{"millrace.poison", "it died"}});
+  EXPECT_EQ(run.rows().back().status, "failed");
+}
+
 }  // namespace
 }  // namespace millrace
