@@ -958,6 +958,31 @@ constexpr std::array kDefaults = {
     Word{"zart", "one attempt"},
     Word{"direktiv", "one attempt"},
 };
+constexpr Word kOnFailureWhen[] = {
+    {"timeout", "when the workflow's `timeout` is over"},
+    {"any", "before the instance fails, whatever it fails with"},
+};
+constexpr KeyRule kOnFailureKeys[] = {
+    {.name = "state",
+     .kind = Kind::kState,
+     .meaning = "The state that cleans up.",
+     .required = true,
+     .own = true},
+    {.name = "when",
+     .kind = Kind::kWord,
+     .meaning = "What it follows.",
+     .otherwise = "timeout",
+     .words = kOnFailureWhen,
+     .own = true},
+};
+constexpr Mapping kOnFailure = {
+    .name = "OnFailure",
+    .section = "Execution-Level Timeouts",
+    .meaning = "The state that cleans up before an instance fails, once.",
+    .groups = {kOnFailureKeys},
+    .document = "004",
+};
+
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
@@ -1017,8 +1042,10 @@ constexpr KeyRule kWorkflowKeys[] = {
      .meaning = "How long all runs may take together before the instance fails.",
      .own = true},
     {.name = "on_failure",
-     .kind = Kind::kState,
+     .kind = Kind::kObject,
      .meaning = "The state that cleans up when `timeout` is over, before the instance fails.",
+     .object = &kOnFailure,
+     .instead = Kind::kState,
      .own = true},
 };
 constexpr Mapping kWorkflow = {

@@ -99,6 +99,7 @@ struct WorkflowTimeouts {
   /// through this state before, if there is one.
   bool fails = false;
   std::optional<StateIndex> on_failure;
+  bool on_any_failure = false;  ///< ours: through `on_failure` behind any other failure as well
 };
 
 struct Workflow {

@@ -238,10 +238,20 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, Ma
   return go_on(visit);
 }
 
-Outcome CallingState::calls_due(Visit& visit) const {
+Outcome CallingState::overdue(Visit& visit, TimePoint until) const {
   for (size_t i = 0; i < visit.calls().size(); ++i) {
-    Outcome outcome = call_due(visit, i);
+    Outcome outcome = overdue(visit, i, until);
     if (!std::holds_alternative<Wait>(outcome)) return outcome;
+  }
+  visit.arm_calls();
+  return Wait{};
+}
+
+Outcome CallingState::attempts_due(Visit& visit) const {
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    const Call& call = visit.calls()[i];
+    const bool is_between = call.status == Call::Status::kBetween;
+    if (is_between && *call.retry_at <= visit.now()) start(visit, i);
   }
   visit.arm_calls();
   return Wait{};
@@ -252,12 +262,11 @@ Outcome CallingState::resumed(Visit& visit) const {
   return go_on(visit);
 }
 
-/// What of one call is due now: a timeout before the attempt that would come at the same time.
-Outcome CallingState::call_due(Visit& visit, size_t index) const {
+Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
   Call& call = visit.calls()[index];
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = call.deadlines[i];
-    if (!deadline || *deadline > visit.now()) continue;
+    if (!deadline || *deadline > until) continue;
     const auto kind = static_cast<TimeoutKind>(i);
     if (kind == TimeoutKind::kHeartbeat) {
       // A child that has done anything since has counted anew from then.
@@ -270,7 +279,6 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
     }
     return timed_out(visit, index, kind);
   }
-  if (call.status == Call::Status::kBetween && *call.retry_at <= visit.now()) start(visit, index);
   return Wait{};
 }
 
@@ -278,13 +286,18 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
 Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);
-  if (done == calls.size() || (needs_ == Needs::kAny && done > 0)) {
+  const auto has_succeeded = [](const Call& call) {
+    return call.status == Call::Status::kDone && call.attempt > 0;  // else it was skipped
+  };
+  const bool is_enough =
+      needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);
+  if (done == calls.size() || is_enough) {
     Json gathered = gather(calls);
     if (auto raised = visit.put("return", std::move(gathered))) return *raised;
     return Leave{};
   }
   const size_t failed = count(calls, Call::Status::kFailed);
-  if (failed == calls.size()) {
+  if (failed > 0 && done + failed == calls.size()) {
     return Raise{{"direktiv.parallel.allFailed",
                   fmt::format("none of the {} actions succeeded", calls.size())}};
   }

@@ -36,7 +36,8 @@ class CallingState : public State {
   Outcome returned(Visit& visit, size_t index, CallResult result, TimePoint retry_from) const final;
   bool begun(Visit& visit, size_t index) const final;
   Outcome silent(Visit& visit, size_t index) const final;
-  Outcome calls_due(Visit& visit) const final;
+  Outcome overdue(Visit& visit, TimePoint until) const final;
+  Outcome attempts_due(Visit& visit) const final;
   Outcome resumed(Visit& visit) const final;
 
  protected:
@@ -73,7 +74,7 @@ class CallingState : public State {
   Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
                  TimePoint retry_from = {}) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
-  Outcome call_due(Visit& visit, size_t index) const;
+  Outcome overdue(Visit& visit, size_t index, TimePoint until) const;
   Outcome go_on(Visit& visit) const;
   void start(Visit& visit, size_t index) const;
 

@@ -67,8 +67,11 @@ class State {
   /// Whoever works on the call has been silent for longer than he may.
   virtual Outcome silent(Visit& visit, size_t index) const;
 
-  /// The next attempt of some calls is due, or a timeout of theirs.
-  virtual Outcome calls_due(Visit& visit) const;
+  /// Timeouts of some calls have passed: those up to `until`, which is not after now.
+  virtual Outcome overdue(Visit& visit, TimePoint until) const;
+
+  /// The next attempt of some calls is due, and no timeout of theirs has passed.
+  virtual Outcome attempts_due(Visit& visit) const;
 
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }

@@ -211,6 +211,7 @@ std::optional<Outcome> Visit::validate(const std::string& schema,
 std::optional<Raise> Visit::set_data(Json data) {
   acted_ = true;
   if (nests_deeper(data, kMaxJsonDepth)) return data_too_deep();
+  changed_data_ = true;
   instance_.data = LazyJson(std::move(data));
   return std::nullopt;
 }
@@ -223,6 +224,7 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
                               type_name_of(data()))}};
   }
   if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
+  changed_data_ = true;
   instance_.data.edit()[key] = std::move(value);
   return std::nullopt;
 }
@@ -460,6 +462,10 @@ void Visit::fail_at_end(WorkflowError error) {
   acted_ = true;
   if (instance_.error) return;
   tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
+  if (data().is_object() && data().contains("error")) {
+    changed_data_ = true;
+    instance_.data.edit()["error"] = {{"code", error.code}, {"msg", error.message}};
+  }
   instance_.error = std::move(error);
 }
 

@@ -104,7 +104,8 @@ class Visit {
   void stop_call(size_t index);
   /// Notes when its next attempt is due.
   void retry_call(size_t index, TimePoint at);
-  /// Has State::calls_due called when the first of the times that the calls have noted comes.
+  /// Has State::overdue or State::attempts_due called when the first of the times that the calls
+  /// have noted comes.
   void arm_calls();
   /// What an action has that its workflow gives no policy.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
@@ -125,7 +126,8 @@ class Visit {
   /// A secret of the namespace; nullopt: there is none.
   std::optional<std::string> secret(std::string_view name) const;
 
-  /// The error that the instance ends with; the first one stays (Error states).
+  /// The error that the instance ends with; the first one stays (Error states). It takes the place
+  /// of an older `.error` in the data.
   void fail_at_end(WorkflowError error);
 
   /// Adds a record to the instance's history.
@@ -133,6 +135,7 @@ class Visit {
 
   // For the engine: what was noted.
   bool has_effects() const { return !effects_.empty(); }
+  bool has_changed_data() const { return changed_data_; }
   std::vector<Effect> take_effects() { return std::move(effects_); }
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
@@ -155,6 +158,7 @@ class Visit {
   const std::vector<Effect>& earlier_;
   size_t results_used_ = 0;
   bool acted_ = false;
+  bool changed_data_ = false;
   uint32_t published_ = 0;
   uint32_t detached_ = 0;
   std::vector<Effect> effects_;

@@ -9,6 +9,7 @@
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/store/variables.h"
+#include "states/state.h"
 
 namespace millrace {
 namespace {
@@ -175,6 +176,21 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
 
 // Timers.
 
+Result<bool> Batch::may_be_overtaken(const TimerInput& timer) {
+  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
+  const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
+  if (owner == nullptr || owner->kind == TimerKind::kDelay || owner->kind == TimerKind::kRetry) {
+    return false;
+  }
+  if (draft_.waiting.listens(owner->instance)) return true;
+  const Touched* const touched = TRY(instances_.touch(owner->space, owner->instance));
+  if (touched == nullptr || touched->instance.phase != Phase::kEntering) return false;
+  // It evaluates what it is to listen for.
+  const Instance& instance = touched->instance;
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
+  return !workflow->states[instance.state]->awaited_types().empty();
+}
+
 Status Batch::take(TimePoint now, const TimerInput& input) {
   ++draft_.outcome.counts.timers_fired;
   return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
@@ -263,6 +279,11 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
 
 Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
                    const TaskEnded& told) {
+  if (known.caller) {
+    // What comes past its deadline leaves no variables either.
+    TRY(tell_caller(now, known, Overdue{}));
+    if (draft_.tasks.find(task) == nullptr) return {};
+  }
   draft_.tasks.end(draft_.tx, task);
   draft_.outcome.ended_tasks.push_back(task);
   for (const TaskVariable& one : told.variables) {

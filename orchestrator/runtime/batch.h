@@ -43,6 +43,11 @@ class Batch {
   /// How many instances they have still to reach.
   size_t fan_out() const { return fan_outs_.left(); }
 
+  /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
+  /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
+  /// deadline. Nothing else waits for the stream. Errors: those of the store.
+  Result<bool> may_be_overtaken(const TimerInput& timer);
+
   /// Whether its events have woken so many instances that the next ones should wait for the next
   /// batch.
   bool is_full() const { return woken_ >= limits_.woken; }

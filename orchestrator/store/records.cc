@@ -24,9 +24,10 @@ Reader open(std::string_view bytes) {
   return reader;
 }
 
-/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, and runs
-/// since version 4.
-constexpr uint8_t kHeadVersion = 4;
+/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
+/// version 4, and since version 5 whence policies count and whether the failed state's data is
+/// kept.
+constexpr uint8_t kHeadVersion = 5;
 
 /// Schedules know their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
@@ -52,6 +53,7 @@ constexpr uint8_t kFailing = 2;
 constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
+constexpr uint8_t kHasFailedData = 32;
 
 /// The record, if all of it was read.
 template <class T>
@@ -258,12 +260,15 @@ std::string encode_head(const Instance& instance) {
   writer.u8(static_cast<uint8_t>(
       (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
       (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
-      (instance.retried ? kRetried : 0)));
+      (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
   writer.bytes(instance.traceparent);
   writer.bytes(instance.correlation);
   writer.bytes(instance.own_policy);
+  writer.varint(instance.first_run);
+  writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
+  writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
   return writer.take();
 }
 
@@ -308,12 +313,13 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (version >= 4) {
     instance.run = get_u32(reader);
     const uint8_t flags = reader.u8();
-    if (flags >= kRetried << 1) reader.fail();
+    if (flags >= (version >= 5 ? kHasFailedData : kRetried) << 1) reader.fail();
     instance.awaits_run = (flags & kAwaitsRun) != 0;
     instance.failing = (flags & kFailing) != 0;
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
+    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // it has a row of its own
     instance.execution_from = instance.started_at + Duration(reader.zigzag());
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
@@ -321,6 +327,12 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.own_policy = get_string(reader);
   } else {
     instance.execution_from = instance.started_at;
+  }
+  instance.runs_from = instance.state_from = instance.started_at;
+  if (version >= 5) {
+    instance.first_run = get_u32(reader);
+    instance.runs_from += Duration(reader.zigzag());
+    instance.state_from += Duration(reader.zigzag());
   }
   return close(reader, std::move(instance), "instance");
 }

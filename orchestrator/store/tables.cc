@@ -139,6 +139,14 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
   if (auto found = TRY(read_text(view, table, part_key(prefix, Part::kFoundData)))) {
     instance.found_data = LazyJson::of_text(std::move(*found));
   }
+  if (instance.failed_data) {
+    auto failed = TRY(read_text(view, table, part_key(prefix, Part::kFailedData)));
+    if (!failed) {
+      return fail("store.corrupt", fmt::format("instance {} lacks the data of its failed state",
+                                               to_string(instance.id)));
+    }
+    instance.failed_data = LazyJson::of_text(std::move(*failed));
+  }
   for (size_t i = 0; i < instance.calls.size(); ++i) {
     auto call = TRY(read(view, table, call_key(prefix, i), decode_call));
     if (!call) {
@@ -325,14 +333,18 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
         ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
   }
   if (changed.calls != nullptr) write_calls(tx, prefix, instance, *changed.calls);
+  const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
+    if (there) {
+      put(part, bytes());
+    } else {
+      tx.erase(table, part_key(prefix, part));
+    }
+  };
+  if (changed.failed_data) {
+    put_or_erase(Part::kFailedData, instance.failed_data.has_value(),
+                 [&] { return instance.failed_data->text(); });
+  }
   if (!ended) {
-    const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
-      if (there) {
-        put(part, bytes());
-      } else {
-        tx.erase(table, part_key(prefix, part));
-      }
-    };
     if (changed.slots) {
       put_or_erase(Part::kSlots, !instance.slots.empty(),
                    [&] { return encode_slots(instance.slots); });
@@ -345,13 +357,15 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   }
   if (changed.input) return;  // it came and went in one batch: nothing of it stands elsewhere
   // The rows that did not change move over as they are; an ended instance has no slots.
-  for (const Part part : {Part::kInput, Part::kData}) {
+  for (const Part part : {Part::kInput, Part::kData, Part::kFailedData}) {
     if (part == Part::kData && changed.data) continue;
+    if (part == Part::kFailedData && changed.failed_data) continue;
     if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
       tx.put(table, part_key(prefix, part), std::string(*bytes));
     }
   }
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData}) {
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData,
+                          Part::kFailedData}) {
     tx.erase(Table::kLive, part_key(prefix, part));
   }
 }
@@ -425,7 +439,7 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
 
 void erase_ended(Transaction& tx, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.space, instance.id);
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
 }

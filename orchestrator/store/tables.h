@@ -77,7 +77,8 @@ enum class Part : uint8_t {
   kData = 2,
   kSlots = 3,
   kFoundData = 4,
-  kCall = 5
+  kCall = 5,
+  kFailedData = 6,
 };
 
 /// A living instance with its data, but without its input. nullopt: there is none.
@@ -95,6 +96,7 @@ struct Changed {
   bool ends_history = false;  ///< the data is that of the last record which has some
   bool slots = false;
   bool found_data = false;
+  bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< as they stand in the rows; null: there are none
 };
 /// Writes a living instance, or moves one that has ended to the ended ones.

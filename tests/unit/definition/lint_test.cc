@@ -284,6 +284,17 @@ states:
               ElementsAre("warning states[2].id: nothing leads to this state [lint.unreachable]"));
 }
 
+TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+on_failure: {state: refund, when: any}
+states:
+- {id: pay, type: delay, duration: PT1H}
+- {id: refund, type: noop}
+)"),
+              IsEmpty());
+}
+
 TEST(LintOfRetries, WarnsWhereACatchTakesTheErrorBefore) {
   const auto warnings = [](const char* codes, const char* caught) {
     std::vector<std::string> found =

@@ -80,7 +80,7 @@ defaults: stevora
 workflowRunTimeout: 1h
 workflowTaskTimeout: 5s
 timeout: 30m
-on_failure: act
+on_failure: {state: act, when: any}
 start: {type: scheduled, cron: "*/5 * * * *", state: act}
 functions:
 - {id: a, type: knative-global, service: mail, files: [{key: k, scope: workflow, as: f, type: tar}]}

@@ -66,6 +66,21 @@ TEST(HeadRecord, TellsOfRunsPausesAndWhoStartedIt) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRecord, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
+  Instance head{.id = id(1), .run = 9, .first_run = 7};
+  head.started_at = kNow;
+  head.runs_from = kNow + std::chrono::hours(2);
+  head.state_from = kNow + std::chrono::hours(3);
+  EXPECT_FALSE(decode_head(encode_head(head)).value().failed_data);
+  head.failed_data = LazyJson(Json{{"n", 1}});
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.first_run, 7u);
+  EXPECT_EQ(read.runs_from, head.runs_from);
+  EXPECT_EQ(read.state_from, head.state_from);
+  EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  expect_whole(encode_head(head), decode_head);
+}
+
 TEST(TaskRecord, IsReadAsItWasWritten) {
   StartTask task{.space = NamespaceNumber(2),
                  .task = id(1),
@@ -114,6 +129,12 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
 TEST(HeadRecord, OfOlderVersionsIsRead) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
+  // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
+  bytes.resize(bytes.size() - 3);
+  bytes[0] = 4;
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
+  EXPECT_EQ(decode_head(bytes).value().runs_from, head.started_at);
+  EXPECT_EQ(decode_head(bytes).value().state_from, head.started_at);
   // Version 4 added run, flags, when the execution began to count, no held timers and three empty
   // texts: a byte each.
   bytes.resize(bytes.size() - 7);
