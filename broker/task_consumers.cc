@@ -59,9 +59,11 @@ Status ensure_task_consumer(Connection& connection, const std::string& subject) 
   return check(made, name, subject);
 }
 
-Result<uint64_t> last_given_out(Connection& connection, const std::string& subject) {
-  const Json info = TRY(connection.api(
-      fmt::format("CONSUMER.INFO.{}.{}", kTasksStream, task_consumer(subject)), Json::object()));
+Result<uint64_t> last_given_out(Connection& connection, const std::string& subject,
+                                Duration at_most) {
+  const Json info =
+      TRY(connection.api(fmt::format("CONSUMER.INFO.{}.{}", kTasksStream, task_consumer(subject)),
+                         Json::object(), at_most));
   return static_cast<uint64_t>(integer_field(field(info, "delivered"), "stream_seq"));
 }
 

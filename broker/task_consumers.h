@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "broker/connection.h"
 
 namespace millrace {
@@ -15,7 +16,9 @@ namespace millrace {
 /// tasks from it, or tasks of other subjects come with them), and those of Connection::api.
 Status ensure_task_consumer(Connection& connection, const std::string& subject);
 
-/// The last message that its consumer has given to a worker; 0: none.
-Result<uint64_t> last_given_out(Connection& connection, const std::string& subject);
+/// The last message that its consumer has given to a worker; 0: none. The server may take `at_most`
+/// to say it.
+Result<uint64_t> last_given_out(Connection& connection, const std::string& subject,
+                                Duration at_most);
 
 }  // namespace millrace

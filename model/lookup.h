@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/task.h"
 #include "model/variable.h"
-#include "policies/retry_policy.h"
+#include "policies/action_policy.h"
 
 namespace millrace {
 
@@ -23,6 +24,9 @@ class Lookup {
   virtual LazyJson input(const Instance& instance) const = 0;
   /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
   virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
+  /// What calls of that service have where nothing nearer says otherwise; null: nothing.
+  virtual const ServicePolicy* service_policy(NamespaceNumber space,
+                                              const NamedService& service) const = 0;
   /// When a living instance last did anything; nullopt: there is none of that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
                                               const InstanceId& instance) const = 0;

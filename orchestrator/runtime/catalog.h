@@ -74,6 +74,10 @@ class Catalog {
   Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                       NamespaceSettings settings);
   const NamespaceSettings& settings(NamespaceNumber space) const;
+  /// In whose settings a service is that a function of that namespace names.
+  NamespaceNumber space_of(NamespaceNumber space, const NamedService& service) const;
+  /// What those say of it; null: nothing.
+  const ServiceSetting* find_service(NamespaceNumber space, const NamedService& service) const;
   /// Whether its stored settings can't be read, so that settings() has none: where its services
   /// are, and who is to hear of its instances, is not known until they are set again.
   bool has_unreadable_settings(NamespaceNumber space) const { return unreadable_.contains(space); }

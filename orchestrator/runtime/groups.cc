@@ -65,7 +65,10 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
                            const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
   const auto key = correlation_key(Attributes(event), start_of.correlate);
-  if (!key) return false;  // without a correlated attribute
+  if (!key) {
+    ++draft_.outcome.counts.groups_uncorrelated;
+    return false;
+  }
   const Fingerprint group = group_of(*key, entry);
   auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
                      .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
@@ -117,6 +120,7 @@ Status Groups::expire(uint64_t number) {
   if (!event) return {};  // it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
   auto waiting = TRY(read_counts(draft_.tx, queue.workflow, queue.group));
+  ++draft_.outcome.counts.groups_expired;
   erase_grouped(draft_.tx, queue, number);
   if (!waiting) return {};  // its group is being closed
   if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {

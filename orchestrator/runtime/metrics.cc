@@ -55,6 +55,12 @@ struct Metrics::Series {
               "Times that an instance was passed over because its rows are damaged.");
   prometheus::Counter& rows_purged =
       counter("millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
+  prometheus::Counter& groups_uncorrelated =
+      counter("millrace_group_events_uncorrelated_total",
+              "Events of an eventsAnd start that lack an attribute of its `correlate`.");
+  prometheus::Counter& groups_expired =
+      counter("millrace_group_events_expired_total",
+              "Events whose lifespan ended before their eventsAnd group was complete.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
@@ -126,6 +132,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->dead_letters, counts.dead_letters);
   add(series_->damaged, counts.instances_damaged);
   add(series_->rows_purged, counts.rows_purged);
+  add(series_->groups_uncorrelated, counts.groups_uncorrelated);
+  add(series_->groups_expired, counts.groups_expired);
   add(series_->groups_closed, counts.groups_closed);
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);

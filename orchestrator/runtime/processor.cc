@@ -32,12 +32,11 @@ constexpr size_t kRowsOfAWaiter = 2;
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
 
-/// Whether an event that the stream still holds may come before this timer: a timeout, or the end
-/// of a lifespan, is lost to an event that the broker stamped before its deadline.
-bool may_be_overtaken(const TimerInput& timer) {
-  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
-  const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
-  return owner != nullptr && owner->kind != TimerKind::kDelay && owner->kind != TimerKind::kRetry;
+/// Keeps the first error in `done`, with what it was met at.
+void note_first(Status& done, std::string_view what, const Status& status) {
+  if (!done || status) return;
+  const Error& error = status.error();
+  done = fail(error.code, fmt::format("{}: {}", what, error.message));
 }
 
 /// Whether it starts something new.
@@ -53,7 +52,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      tasks_(parts_.functions, catalog_, parts_.clock),
+      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks()),
       hooks_(parts_.webhooks, catalog_,
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
@@ -104,7 +103,7 @@ Status Processor::learn_from_death() {
       spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
                     to_string(id), left->deaths);
       BatchOutcome outcome = TRY(commit({}, now, Limit::kPassed));
-      act({}, std::move(outcome));
+      note_undone(act({}, std::move(outcome)));
       return {};
     }
   }
@@ -293,7 +292,10 @@ bool Processor::turn() {
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
     note_lost(std::nullopt);
-    act(work.links, std::move(*outcome));
+    Status done = act(work.links, std::move(*outcome));
+    // What a load has found goes out behind the timers that were due by then.
+    note_first(done, "the tasks", tasks_.hand_out_due(tx_));
+    note_undone(done);
     for (const TaskNews& news : work.tasks) {
       if (!news.stored) continue;
       crash_point(CrashPoint::kToldStored);
@@ -475,7 +477,7 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
   }
   if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
-    if (hold && may_be_overtaken(timer)) {
+    if (hold && TRY(batch_.may_be_overtaken(timer))) {
       held_.push_back(std::move(timer));
       ++newly_held_;
     } else if (pressure_.is_on() && is_tick(timer)) {
@@ -637,7 +639,7 @@ void Processor::make_room(Work& work) {
   if (applied) applied = apply(room.commands, time_);
   if (applied) applied = batch_.purge();
   Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
-  if (outcome) return act(room.links, std::move(*outcome));
+  if (outcome) return note_undone(act(room.links, std::move(*outcome)));
   spdlog::error("nor could room be made: {}", outcome.error().message);
   forget_batch(room);
   move_all(room.commands, work.commands);
@@ -647,7 +649,9 @@ void Processor::make_room(Work& work) {
 
 // Out.
 
-void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
+/// What is done once a batch is on disk. Returns the first read that has failed: what it was for
+/// stays due.
+Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   if (!links.empty()) sends_ = links.back().has_value();
   parts_.metrics.count(outcome.counts);
   parts_.metrics.set({.listeners = waiting_.listeners(),
@@ -663,10 +667,8 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   Status done = hand_out(outcome);
   outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
-    const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
-    if (done) done = pumped;
+    note_first(done, "the outbox", outbox_.pump(tx_, parts_.clock.elapsed()));
   }
-  note_undone(done);
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       intake_.answer(asked->request, std::move(asked->result));
@@ -686,21 +688,18 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
     }
   }
   for (const auto& [space, id] : outcome.ended) end_waiters_.tell(id);
+  return done;
 }
 
 /// What is asked of others outside, and taken back.
 Status Processor::hand_out(const BatchOutcome& outcome) {
   Status done;
-  const auto note = [&done](std::string_view what, const Status& status) {
-    if (!done || status) return;
-    const Error& error = status.error();
-    done = fail(error.code, fmt::format("{}: {}", what, error.message));
-  };
-  for (const StartTask& task : outcome.tasks) note("a task", tasks_.hand_out(tx_, task));
+  for (const StartTask& task : outcome.tasks) {
+    note_first(done, "a task", tasks_.hand_out(tx_, task));
+  }
   for (const InstanceId& task : outcome.stopped_tasks) tasks_.stop(task);
   for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
-  note("the tasks", tasks_.hand_out_due(tx_));
-  note("the events for webhooks", hooks_.pump(tx_, time_));
+  note_first(done, "the events for webhooks", hooks_.pump(tx_, time_));
   return done;
 }
 

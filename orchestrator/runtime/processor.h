@@ -127,7 +127,7 @@ class Processor final : public DeliverySink, public TaskSink {
   Status restore_workflow(WorkflowNumber number);
   Status restore_instance(NamespaceNumber space, const InstanceId& id);
   void make_room(Work& work);
-  void act(const std::vector<Link>& links, BatchOutcome outcome);
+  Status act(const std::vector<Link>& links, BatchOutcome outcome);
   Status hand_out(const BatchOutcome& outcome);
   void note_undone(const Status& done);
   void note_lost(const std::optional<Error>& error);

@@ -73,6 +73,9 @@ class Waiting {
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
 
+  /// Whether the instance listens for events.
+  bool listens(const InstanceId& instance) const;
+
   /// What the batch in hand has changed: instances whose listeners or timers changed or whose
   /// timers came due, and likewise all else that has a timer here.
   struct Changes {

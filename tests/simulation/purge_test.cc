@@ -260,6 +260,7 @@ TEST_F(DeletedNamespace, OfAnEarlierReleaseIsErasedAcrossRestarts) {
   fill(world, "a");
   world.crash();
   world.change_store([](Transaction& tx) { delete_names(tx, "a"); });
+  world.checks_store = false;  // no row says what is to be erased
   for (int i = 0; i < 10; ++i) {
     world.recover();
     world.step();
@@ -267,6 +268,7 @@ TEST_F(DeletedNamespace, OfAnEarlierReleaseIsErasedAcrossRestarts) {
   }
   world.recover();
   world.settle();
+  world.checks_store = true;
   EXPECT_EQ(keys(world), before);
 }
 

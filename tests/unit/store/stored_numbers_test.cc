@@ -237,6 +237,8 @@ int pinned(Part part) {
       return 4;
     case Part::kCall:
       return 5;
+    case Part::kFailedData:
+      return 6;
   }
   return -1;
 }
@@ -366,8 +368,8 @@ TEST_F(StoredKeys, OfCountersArePinned) {
 }
 
 TEST_F(StoredKeys, OfPartsAndPurgesArePinned) {
-  for (int number = 0; number <= 5; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
-  EXPECT_EQ(pinned(static_cast<Part>(6)), -1);
+  for (int number = 0; number <= 6; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
+  EXPECT_EQ(pinned(static_cast<Part>(7)), -1);
   for (int number = 0; number <= 2; ++number) {
     const auto kind = static_cast<Purge::Kind>(number);
     EXPECT_EQ(pinned(kind), number);
