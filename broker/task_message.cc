@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,11 +12,13 @@
 #include "broker/wire.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
+#include "cloudevents/subject.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view kResultSubjectPrefix = "millrace.results.";
+constexpr std::string_view kPartition = "0";
 constexpr std::string_view kActionId = "Direktiv-ActionID";
 constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
 constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
@@ -90,7 +93,7 @@ tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
 }
 
 std::string reply_subject(std::string_view space, const InstanceId& task) {
-  return fmt::format("{}{}.{}", kResultSubjectPrefix, percent_encode(space, ".*>"),
+  return fmt::format("{}{}.{}.{}", kResultSubjectPrefix, kPartition, subject_token(space),
                      to_string(task));
 }
 
@@ -127,12 +130,21 @@ std::optional<AckWord> read_ack_word(std::string_view body) {
   return std::nullopt;
 }
 
-std::optional<InstanceId> answered_task(const NatsMessage& answer) {
-  const std::string_view subject = answer.subject;
-  Result<InstanceId> id = parse_instance_id(subject.substr(subject.rfind('.') + 1));
-  if (!id) id = parse_instance_id(answer_header(answer.headers, kActionId));
-  if (!id) return std::nullopt;
-  return *id;
+std::optional<AnsweredTask> answered_task(std::string_view subject) {
+  if (!subject.starts_with(kResultSubjectPrefix)) return std::nullopt;
+  subject.remove_prefix(kResultSubjectPrefix.size());
+  std::vector<std::string_view> tokens;
+  for (size_t dot = 0; dot != std::string_view::npos && tokens.size() <= 3;) {
+    dot = subject.find('.');
+    tokens.push_back(subject.substr(0, dot));
+    subject.remove_prefix(dot == std::string_view::npos ? subject.size() : dot + 1);
+  }
+  const bool is_old = tokens.size() == 2;
+  if (!is_old && (tokens.size() != 3 || tokens.front() != kPartition)) return std::nullopt;
+  const Result<InstanceId> task = parse_instance_id(tokens.back());
+  std::optional<std::string> space = percent_decode(tokens[tokens.size() - 2]);
+  if (!task || !space) return std::nullopt;
+  return AnsweredTask{*task, *std::move(space)};
 }
 
 tl::expected<std::string, WorkflowError> read_answer(NatsMessage answer) {

@@ -98,6 +98,7 @@ class TaskQueue::Runner {
 
   Connection& connection_;
   TaskSink& sink_;
+  const std::function<void()> on_stray_;
   std::string inbox_;  ///< ends in a dot; the action id follows
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
@@ -127,6 +128,7 @@ class TaskQueue::Runner {
 TaskQueue::Runner::Runner(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings)
     : connection_(connection),
       sink_(sink),
+      on_stray_(settings.on_stray),
       keeper_(connection, {tasks_stream(), results_stream()}),
       book_({.ack_timeout = settings.ack_timeout, .grace = settings.grace}) {
   natsInbox* raw = nullptr;
@@ -175,7 +177,8 @@ void TaskQueue::Runner::run(Task task) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  book_.add(task.id, std::holds_alternative<WorkQueue>(task.target), *std::move(message));
+  book_.add(task.id, task.space, std::holds_alternative<WorkQueue>(task.target),
+            *std::move(message));
   changed_.notify_all();
 }
 
@@ -444,43 +447,49 @@ void TaskQueue::Runner::on_service_answer(const InstanceId& task, natsMsg* messa
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!book_.answered(task, steady_clock::now())) return;
+    if (!book_.answered(task, std::nullopt, steady_clock::now())) return;
   }
   sink_.report({task, TaskEnded{.result = std::move(result)}}, {});
 }
 
 void TaskQueue::Runner::on_word(natsMsg* message) {
-  const std::optional<DeliveryNumbers> numbers = parse_ack_subject(natsMsg_GetSubject(message));
+  const std::string_view subject = natsMsg_GetSubject(message);
+  const std::optional<DeliveryNumbers> numbers = parse_ack_subject(subject);
   const std::optional<AckWord> word = read_ack_word(
       {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
   if (!numbers || !word) return;
   std::optional<TaskReport> report;
   {
     const std::lock_guard lock(mutex_);
-    report = book_.heard(numbers->stream_sequence, *word, steady_clock::now());
+    report =
+        book_.heard(consumer_of_ack(subject), numbers->stream_sequence, *word, steady_clock::now());
     if (*word != AckWord::kAlive) changed_.notify_all();
   }
   if (report) sink_.report(*std::move(report), {});
 }
 
 void TaskQueue::Runner::on_result(NatsMessage answer, std::function<void()> stored) {
-  const std::optional<InstanceId> task = answered_task(answer);
+  std::optional<AnsweredTask> answered = answered_task(answer.subject);
   {
     const std::lock_guard lock(mutex_);
     ++counts_.answers;
-    if (task) {
-      book_.answered(*task, steady_clock::now());
+    if (answered) {
+      book_.answered(answered->task, answered->space, steady_clock::now());
     } else {
       ++counts_.strays;
     }
     changed_.notify_all();
   }
-  if (!task) {
-    spdlog::warn("an answer to {} names no task and is thrown away", answer.subject);
+  if (!answered) {
+    on_stray_();
     stored();
     return;
   }
-  sink_.report({*task, TaskEnded{.result = read_answer(std::move(answer))}}, std::move(stored));
+  // Tasks of an earlier process may be unknown here, so it is the sink that compares namespaces.
+  sink_.report({.task = answered->task,
+                .what = TaskEnded{.result = read_answer(std::move(answer))},
+                .space = std::move(answered->space)},
+               std::move(stored));
 }
 
 /// It has failed before anybody got it.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/result.h"
@@ -22,6 +23,8 @@ struct TaskQueueSettings {
   /// How long a worker may take between its answer and its last acknowledgement, in either order:
   /// then the message is taken out of the stream, or the task has ended without an answer.
   Duration grace{2'000};
+  /// Hears of each answer that names no task, on the thread that reads answers.
+  std::function<void()> on_stray = [] {};
 };
 
 /// Runs tasks whose target is a WorkQueue or a NatsService. While there is no broker they wait in

@@ -165,6 +165,7 @@ class Server::Parts {
              .evaluate = evaluator(),
              .loader = load_stored,
              .make_id = InstanceIds(),
+             .id_key = environment_->seal().id_key(),
              .queries = queries_,
              .metrics = metrics_},
             {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
@@ -187,7 +188,7 @@ class Server::Parts {
                    return list_dead_letters(*connection_, space, limit, cursor);
                  },
              .info = describe(settings_)}),
-        workers_(*working_, processor_),
+        workers_(*working_, processor_, {.on_stray = [this] { metrics_.count_stray_answer(); }}),
         services_(http_, processor_),
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",

@@ -23,6 +23,9 @@ class Lookup {
   virtual LazyJson input(const Instance& instance) const = 0;
   /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
   virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
+  /// What the ids of calls are keyed with, so that only this store can compute them; empty: they
+  /// are not.
+  virtual std::string_view id_key() const { return {}; }
   /// When a living instance last did anything; nullopt: there is none of that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
                                               const InstanceId& instance) const = 0;

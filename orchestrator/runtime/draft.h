@@ -46,6 +46,7 @@ struct BatchCounts {
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
+  uint64_t answers_stray = 0;       ///< given for another namespace than the task's
   uint64_t groups_closed = 0;       ///< events of eventsAnd groups that a new revision closed
   std::array<uint64_t, 8> ended{};  ///< by InstanceStatus
 };
@@ -76,6 +77,7 @@ struct BatchParts {
   Hooks& hooks;
   InHand& in_hand;
   IdMaker make_id;
+  std::string id_key;  ///< Lookup::id_key
   EngineLimits limits;
 };
 

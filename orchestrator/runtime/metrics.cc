@@ -50,6 +50,9 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+  prometheus::Counter& answers_stray =
+      counter("millrace_answers_stray_total",
+              "Answers of workers thrown away: their subject names no task, or not its namespace.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
@@ -119,11 +122,14 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
+  add(series_->answers_stray, counts.answers_stray);
   add(series_->groups_closed, counts.groups_closed);
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
 }
+
+void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
 
 void Metrics::schedule_to_start(Duration after) {
   series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
