@@ -245,6 +245,12 @@ Connection::Connection(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings) {
   if (settings.servers.empty()) return fail("broker.settings", "no server to connect to is given");
+  if (settings.js_domain.find_first_of(".*> \t\r\n") != std::string::npos) {
+    return fail("broker.settings",
+                fmt::format("the JetStream domain \"{}\" is not one token: it has "
+                            "a dot, a wildcard or a blank",
+                            settings.js_domain));
+  }
   auto state = std::make_unique<State>(std::move(settings));
   TRY(state->connect());
   state->keeper = std::thread(&State::keep, state.get());
@@ -304,8 +310,14 @@ Result<NatsMessage> Connection::request(std::string_view subject, std::string_vi
   return message;
 }
 
+std::string Connection::api_subject(std::string_view subject) const {
+  const std::string& domain = state_->settings.js_domain;
+  if (domain.empty()) return fmt::format("$JS.API.{}", subject);
+  return fmt::format("$JS.{}.API.{}", domain, subject);
+}
+
 Result<Json> Connection::api(std::string_view subject, const Json& body, Duration at_most) const {
-  const std::string full = fmt::format("$JS.API.{}", subject);
+  const std::string full = api_subject(subject);
   const NatsMessage message = TRY(request(full, dump_json(body), at_most));
   Result<Json> answer = parse_json(message.data);
   if (!answer || !answer->is_object()) {

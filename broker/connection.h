@@ -33,6 +33,7 @@ struct ConnectionSettings {
   std::string tls_ca_file;
   std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
   std::string tls_key_file;
+  std::string js_domain;  ///< of JetStream: its API is asked there; empty: where the server is
   /// Whether each message is written to the socket by itself. Else many go in one write, and who
   /// sends them flushes: a system call here and a read there saved for each.
   bool send_at_once = true;
@@ -74,6 +75,9 @@ class Connection {
   /// connection, or nobody listens there), `broker.timeout`, `broker.protocol`.
   Result<NatsMessage> request(std::string_view subject, std::string_view data,
                               Duration at_most = kRequestTimeout) const;
+
+  /// A subject of the JetStream API, in the domain; `subject` is what follows `$JS.API.`.
+  std::string api_subject(std::string_view subject) const;
 
   /// One request of the JetStream API; `subject` is what follows `$JS.API.`. Errors as request(),
   /// and what the broker answers: `broker.not_found` (its code 404), `broker.refused`.

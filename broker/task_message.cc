@@ -18,6 +18,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kResultSubjectPrefix = "millrace.results.";
+constexpr std::string_view kStopSubjectPrefix = "millrace.stops.";
 constexpr std::string_view kPartition = "0";
 constexpr std::string_view kActionId = "Direktiv-ActionID";
 constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
@@ -60,7 +61,7 @@ tl::unexpected<WorkflowError> named_error(std::string_view code, std::string_vie
 
 }  // namespace
 
-tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
+tl::expected<NatsMessage, WorkflowError> task_message(const Task& task, std::string_view prefix) {
   const auto* queue = std::get_if<WorkQueue>(&task.target);
   const auto* service = std::get_if<NatsService>(&task.target);
   CHECK(queue != nullptr || service != nullptr, "a task for another runner");
@@ -86,19 +87,19 @@ tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
     message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
   }
   if (queue != nullptr) {
-    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id));
+    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id, prefix));
   }
   message.data = task.input;
   return message;
 }
 
-std::string reply_subject(std::string_view space, const InstanceId& task) {
-  return fmt::format("{}{}.{}.{}", kResultSubjectPrefix, kPartition, subject_token(space),
-                     to_string(task));
+std::string reply_subject(std::string_view space, const InstanceId& task, std::string_view prefix) {
+  return broker_subject(prefix, fmt::format("{}{}.{}.{}", kResultSubjectPrefix, kPartition,
+                                            subject_token(space), to_string(task)));
 }
 
-std::string stop_subject(const InstanceId& task) {
-  return fmt::format("millrace.stops.{}", to_string(task));
+std::string stop_subject(const InstanceId& task, std::string_view prefix) {
+  return broker_subject(prefix, fmt::format("{}{}", kStopSubjectPrefix, to_string(task)));
 }
 
 std::string task_consumer(std::string_view subject) {
@@ -130,8 +131,10 @@ std::optional<AckWord> read_ack_word(std::string_view body) {
   return std::nullopt;
 }
 
-std::optional<AnsweredTask> answered_task(std::string_view subject) {
-  if (!subject.starts_with(kResultSubjectPrefix)) return std::nullopt;
+std::optional<AnsweredTask> answered_task(std::string_view on_broker, std::string_view prefix) {
+  const std::optional<std::string> inside = inside_subject(prefix, on_broker);
+  if (!inside || !inside->starts_with(kResultSubjectPrefix)) return std::nullopt;
+  std::string_view subject = *inside;
   subject.remove_prefix(kResultSubjectPrefix.size());
   std::vector<std::string_view> tokens;
   for (size_t dot = 0; dot != std::string_view::npos && tokens.size() <= 3;) {

@@ -12,11 +12,13 @@
 #include "base/result.h"
 #include "broker/connection.h"
 #include "broker/pull_window.h"
+#include "broker/stream_options.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 
 struct TaskQueueSettings {
+  StreamOptions streams;
   PullSettings pull;             ///< of answers
   size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
   Duration ack_timeout{5'000};   ///< a task is sent again when the stream has not taken it

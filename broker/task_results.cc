@@ -63,10 +63,9 @@ void TaskResults::run() {
 }
 
 Status TaskResults::open() {
-  const StreamSettings stream = results_stream();
-  TRY(keeper_.ensure(stream));
+  TRY(keeper_.ensure(settings_.stream));
   std::unique_ptr<PullConsumer> consumer = TRY(PullConsumer::open_queue(
-      connection_, stream, kResultsConsumer, settings_.most_unstored, settings_.pull));
+      connection_, settings_.stream, kResultsConsumer, settings_.most_unstored, settings_.pull));
   const std::lock_guard lock(mutex_);
   if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
   consumer_ = std::move(consumer);
@@ -92,7 +91,7 @@ void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
   NatsMessage answer;
   if (!read_message(message, answer)) {
     Result<StoredMessage> stored =
-        fetch_stored(connection_, kResultsStream, {{"seq", numbers.stream_sequence}});
+        fetch_stored(connection_, settings_.stream.name, {{"seq", numbers.stream_sequence}});
     if (stored) {
       answer = std::move(stored->message);
     } else {

@@ -27,6 +27,7 @@ inline constexpr std::string_view kResultsConsumer = "millrace";
 class TaskResults {
  public:
   struct Settings {
+    StreamSettings stream;
     PullSettings pull;
     size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
   };

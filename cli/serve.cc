@@ -32,7 +32,8 @@ ConnectionSettings connection_settings(const ServeOptions& options) {
           .nkey_seed_file = options.nkey,
           .tls_ca_file = options.ca,
           .tls_cert_file = options.cert,
-          .tls_key_file = options.key};
+          .tls_key_file = options.key,
+          .js_domain = options.js_domain};
 }
 
 }  // namespace
@@ -56,6 +57,7 @@ int run_serve(const ServeOptions& options) {
                                .listen = options.listen,
                                .token_file = options.token_file,
                                .nats = connection_settings(options),
+                               .streams = options.streams,
                                .secret_key_file = options.secret_key_file,
                                .container_runtime = options.container_runtime,
                                .task_timeout = options.task_timeout,

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "broker/stream_options.h"
 
 namespace millrace {
 
@@ -29,6 +30,8 @@ struct ServeOptions {
   uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
   uint64_t store_limit = uint64_t{1} << 40;        ///< bytes that the store may hold
   uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
+  StreamOptions streams;
+  std::string js_domain;  ///< of JetStream; empty: that of the server
 };
 
 struct DevOptions {

@@ -62,11 +62,34 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
+Json describe(const StreamSettings& stream) {
+  Json made = {{"name", stream.name},
+               {"subjects", stream.subjects},
+               {"maxAgeSeconds", stream.max_age.count() / 1000}};
+  if (stream.max_bytes) made["maxBytes"] = *stream.max_bytes;
+  return made;
+}
+
+/// How streams are made that are missing; one that is there may be set otherwise.
+Json describe(const StreamOptions& options, const std::string& domain) {
+  Json streams = {{"prefix", options.prefix},
+                  {"replicas", options.replicas},
+                  {"events", describe(events_stream(options))},
+                  {"deadLetters", describe(dead_letters_stream(options))},
+                  {"lifecycle", describe(lifecycle_stream(options))},
+                  {"tasks", describe(tasks_stream(options))},
+                  {"results", describe(results_stream(options))}};
+  if (!options.cluster.empty()) streams["cluster"] = options.cluster;
+  if (!options.tags.empty()) streams["tags"] = options.tags;
+  if (!domain.empty()) streams["domain"] = domain;
+  return streams;
+}
+
 Json describe(const ServerSettings& settings) {
   return {{"version", MILLRACE_VERSION},
           {"data", settings.data.string()},
           {"nats", without_logins(settings.nats.servers)},
-          {"streams", {{"events", kEventsStream}, {"deadLetters", kDeadLettersStream}}},
+          {"streams", describe(settings.streams, settings.nats.js_domain)},
           {"limits",
            {{"eventBytes", kMaxEventBytes},
             {"batchEvents", kMaxBatchEvents},
@@ -151,9 +174,13 @@ class Server::Parts {
         working_(std::move(working)),
         events_(std::make_unique<JetStreamEvents>(
             *connection_,
-            EventStreamSettings{.on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
-        publisher_(std::make_unique<JetStreamPublisher>(*publishing_, kAckTimeout,
-                                                        [this] { events_->doubt_streams(); })),
+            EventStreamSettings{.stream = events_stream(settings_.streams),
+                                .beside = {dead_letters_stream(settings_.streams),
+                                           lifecycle_stream(settings_.streams)},
+                                .on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
+        publisher_(std::make_unique<JetStreamPublisher>(
+            *publishing_, kAckTimeout, [this] { events_->doubt_streams(); },
+            settings_.streams.prefix)),
         pool_(std::move(pool)),
         queries_(load_stored),
         processor_(
@@ -185,10 +212,13 @@ class Server::Parts {
                  },
              .dead_letters =
                  [this](std::string_view space, size_t limit, std::string_view cursor) {
-                   return list_dead_letters(*connection_, space, limit, cursor);
+                   return list_dead_letters(*connection_, settings_.streams.prefix, space, limit,
+                                            cursor);
                  },
              .info = describe(settings_)}),
-        workers_(*working_, processor_, {.on_stray = [this] { metrics_.count_stray_answer(); }}),
+        workers_(
+            *working_, processor_,
+            {.streams = settings_.streams, .on_stray = [this] { metrics_.count_stray_answer(); }}),
         services_(http_, processor_),
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",
@@ -271,6 +301,7 @@ class Server::Parts {
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
+  TRY(check_stream_options(settings.streams));
   auto token = TRY(read_token(settings.token_file));
   auto environment =
       TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,

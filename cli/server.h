@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/stream_options.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/runtime/service.h"
 
@@ -22,6 +23,7 @@ struct ServerSettings {
   std::string listen;          ///< of the gateway, host:port
   std::string token_file;      ///< with the token that callers show; empty: none is asked for
   ConnectionSettings nats;
+  StreamOptions streams;
   std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
   std::string container_runtime;                   ///< ContainerSettings::runtime
   Duration task_timeout{10'000};                   ///< of evaluating one state
