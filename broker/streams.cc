@@ -33,7 +33,7 @@ Json configuration(const StreamSettings& settings) {
                  {"discard", refuses ? "new" : "old"},
                  {"storage", "file"},
                  {"max_consumers", -1},
-                 {"max_msgs", -1},
+                 {"max_msgs", settings.max_messages},
                  {"max_bytes", settings.max_bytes ? Json(*settings.max_bytes) : Json(-1)},
                  {"max_msg_size", -1},
                  {"max_age", nanoseconds(settings.max_age)},

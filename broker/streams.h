@@ -35,6 +35,7 @@ struct StreamSettings {
   Duration max_age = std::chrono::days(7);
   Duration duplicate_window = std::chrono::minutes(2);
   std::optional<uint64_t> max_bytes = std::nullopt;
+  int64_t max_messages = -1;  ///< -1: no bound
   int replicas = 1;
   std::string cluster = {};  ///< StreamOptions
   std::vector<std::string> tags = {};

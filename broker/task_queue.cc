@@ -152,6 +152,7 @@ TaskQueue::Runner::Runner(Connection& connection, TaskSink& sink, const TaskQueu
   results_ = std::make_unique<TaskResults>(
       connection, keeper_,
       TaskResults::Settings{.stream = results_stream_,
+                            .process = settings.process,
                             .pull = settings.pull,
                             .most_unstored = settings.most_unstored},
       TaskResults::Handlers{.answer =

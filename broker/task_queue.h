@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "broker/connection.h"
@@ -19,6 +20,7 @@ namespace millrace {
 
 struct TaskQueueSettings {
   StreamOptions streams;
+  std::string process;           ///< the owner's (OwnerRecord); empty: it has none
   PullSettings pull;             ///< of answers
   size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
   Duration ack_timeout{5'000};   ///< a task is sent again when the stream has not taken it

@@ -300,6 +300,8 @@ class App {
     add("--stream-tags", streams_.tags,
         "Tags, with commas between, of the servers that streams are made on (MILLRACE_STREAM_TAGS)",
         "TAGS");
+    serve.add_flag("--take-over", serve_.take_over,
+                   "Takes the streams from the millrace that owns them, though it is at work");
     add("--js-domain", serve_.js_domain, "The domain of JetStream (MILLRACE_JS_DOMAIN)", "NAME");
     for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
       const LimitedStream& stream = kLimitedStreams[i];

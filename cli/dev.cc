@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/dev_server.h"
+#include "cli/end_reason.h"
 #include "cli/serve.h"
 #include "cli/server.h"
 #include "cli/signals.h"
@@ -52,17 +53,19 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   std::optional<ScratchFolder> scratch;
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
+  EndReason reason;
   const auto broker = TRY(DevServer::start({.folder = folder / "nats"}));
   const auto server = TRY(Server::start({.data = folder / "millrace",
                                          .listen = options.listen,
                                          .token_file = options.token_file,
-                                         .nats = {.servers = {broker->url()}}},
+                                         .nats = {.servers = {broker->url()}},
+                                         .on_lost = [&](const Error& why) { reason.set(why); }},
                                         std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
     say_what_to_type(server->port(), options.token_file, broker->url(), false);
     signals.wait();
-    return {};
+    return reason.status();
   }
   if (!fs::is_directory(*options.folder)) {
     return fail("dev.folder", fmt::format("{} is no folder", *options.folder));
@@ -71,7 +74,8 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   workflows.apply_changes();
   say_what_to_type(server->port(), options.token_file, broker->url(), true);
-  return workflows.watch(signals.set());
+  TRY(workflows.watch(signals.set()));
+  return reason.status();
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ struct ServeOptions {
   uint64_t store_limit = uint64_t{1} << 40;        ///< bytes that the store may hold
   uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
   StreamOptions streams;
-  std::string js_domain;  ///< of JetStream; empty: that of the server
+  bool take_over = false;  ///< the streams, also from a process that is at work
+  std::string js_domain;   ///< of JetStream; empty: that of the server
 };
 
 struct DevOptions {
