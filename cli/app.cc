@@ -256,6 +256,13 @@ class App {
                "millrace dev examples/", [this]() -> Ended {
                  dev_.listen = setting(dev_.listen, {"MILLRACE_LISTEN"}, DevOptions().listen);
                  dev_.token_file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
+                 if (!nats_port_.empty()) {
+                   const uint64_t port = TRY(number(nats_port_, "nats-port", {}, ""));
+                   if (port > std::numeric_limits<uint16_t>::max()) {
+                     return wrong_usage("--nats-port: " + nats_port_ + " is not a port");
+                   }
+                   dev_.nats_port = static_cast<uint16_t>(port);
+                 }
                  return static_cast<ExitCode>(hooks_.dev(dev_));
                });
       dev_.listen = "";
@@ -264,6 +271,9 @@ class App {
       dev.add_option("--keep", dev_.keep, "Keep the data in this folder")->type_name("DATA");
       dev.add_option("--listen", dev_.listen, "Where HTTP is answered (127.0.0.1:8780)")
           ->type_name("ADDR");
+      dev.add_option("--nats-port", nats_port_,
+                     "Where its NATS server listens (4222 if it is free, else any)")
+          ->type_name("PORT");
       add_token_file(dev);
     }
   }
@@ -705,6 +715,7 @@ class App {
     } limits[std::size(kLimitedStreams)];
   } streams_;
   DevOptions dev_;
+  std::string nats_port_;
   TestOptions test_;
   ApplyOptions apply_;
   InstanceListOptions list_;

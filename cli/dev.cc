@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Where clients look for a NATS server that they are not told of.
+constexpr uint16_t kNatsPort = 4222;
+
 constexpr Duration kReadyTime = std::chrono::seconds(20);
 
 /// The broker runs, so its streams are there in a moment; what is typed before would be refused.
@@ -54,7 +57,8 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
   EndReason reason;
-  const auto broker = TRY(DevServer::start({.folder = folder / "nats"}));
+  const auto broker = TRY(DevServer::start(
+      {.folder = folder / "nats", .port = options.nats_port, .preferred_port = kNatsPort}));
   const auto server = TRY(Server::start({.data = folder / "millrace",
                                          .listen = options.listen,
                                          .token_file = options.token_file,

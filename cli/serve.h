@@ -1,6 +1,7 @@
 // What `millrace serve` and `millrace dev` are told on the command line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -40,6 +41,7 @@ struct DevOptions {
   std::optional<std::string> keep;    ///< folder for data that outlives the run
   std::string listen = "127.0.0.1:8780";
   std::string token_file;  ///< ServeOptions::token_file
+  uint16_t nats_port = 0;  ///< of the broker; 0: 4222 if it is free, else any
 };
 
 /// Log lines go to standard error.

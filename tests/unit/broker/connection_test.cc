@@ -150,6 +150,19 @@ TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {
       << "once each, however often it is allowed";
 }
 
+TEST(DevServers, TakeThePortThatIsPreferredIfItIsFree) {
+  const TemporaryFolder one;
+  const TemporaryFolder two;
+  uint16_t port = 0;
+  { port = NatsServer().port(); }
+  const auto first = DevServer::start({.folder = one.path(), .preferred_port = port});
+  ASSERT_TRUE(first);
+  EXPECT_EQ((*first)->port(), port);
+  const auto second = DevServer::start({.folder = two.path(), .preferred_port = port});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_NE((*second)->port(), port);
+}
+
 TEST(DevServers, AreGoneWithTheirOwner) {
   const TemporaryFolder folder;
   uint16_t port = 0;

@@ -692,6 +692,18 @@ TEST_F(Cli, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
   EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
 }
 
+TEST_F(Cli, TakesThePortOfTheBrokerOfDev) {
+  run({"dev"});
+  EXPECT_EQ(g_developed.nats_port, 0);
+  run({"dev", "--nats-port", "5222"});
+  EXPECT_EQ(g_developed.nats_port, 5222);
+  for (const char* const bad : {"0", "70000", "x"}) {
+    const Printed wrong = run({"dev", "--nats-port", bad});
+    EXPECT_EQ(wrong.code, 2) << bad;
+    EXPECT_NE(wrong.err.find("--nats-port"), std::string::npos) << wrong.err;
+  }
+}
+
 TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(run({"serve"}).code, 2) << "no data folder";
   EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
