@@ -19,6 +19,8 @@ class Descriptor {
   }
 
   int fd() const { return fd_; }
+  /// Gives it away: nothing closes it here.
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));

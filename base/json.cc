@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "base/big_integer.h"
+
 namespace millrace {
 namespace {
 
@@ -98,6 +100,27 @@ bool is_for_fast_parser(std::string_view text) {
   return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
 }
 
+/// Makes the tree as nlohmann does, but for integers that do not fit into 64 bits.
+class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  using json_sax_dom_parser::json_sax_dom_parser;
+
+  /// nlohmann hands over an integer beyond 64 bits as a float, with its text.
+  bool number_float(double value, const std::string& text) {
+    if (text.find_first_of(".eE") != std::string::npos) {
+      return json_sax_dom_parser::number_float(value, text);
+    }
+    Json::binary_t digits(std::vector<uint8_t>(text.begin(), text.end()));
+    return binary(digits);
+  }
+};
+
+/// "[json.exception.parse_error.101] parse error at line 1, column 2: …": what follows.
+std::string_view without_id(std::string_view what) {
+  const size_t bracket = what.find("] ");
+  return bracket == std::string_view::npos ? what : what.substr(bracket + 2);
+}
+
 // Writing.
 
 /// Whether one of eight characters may not stand in a string as it is: below 0x20, `"` or `\`.
@@ -170,13 +193,15 @@ Result<Json> parse_own_json(std::string_view text) {
     }
   }
   try {
-    return Json::parse(text.begin(), text.end());
+    Json json;
+    Builder builder(json);
+    Json::sax_parse(text.begin(), text.end(), &builder);
+    return json;
+  } catch (const Json::out_of_range& e) {
+    return fail("json.number",
+                std::string(without_id(e.what())) + ": a number is at most about 1.8e308");
   } catch (const Json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": keep what follows.
-    std::string_view what = e.what();
-    if (const size_t bracket = what.find("] "); bracket != std::string_view::npos) {
-      what.remove_prefix(bracket + 2);
-    }
+    const std::string_view what = without_id(e.what());
     // nlohmann quotes what it read last; bytes that are no UTF-8 must not travel on in a message.
     std::string message;
     for (const char c : what) {
@@ -247,6 +272,9 @@ void append_json(const Json& value, std::string& out) {
       return append_integer(value.get<uint64_t>(), out);
     case Json::value_t::number_integer:
       return append_integer(value.get<int64_t>(), out);
+    case Json::value_t::binary:
+      out += big_digits(value);
+      return;
     default:
       out += value.dump();  // with the shortest digits that are the same double
   }

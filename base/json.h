@@ -20,8 +20,10 @@ using Json = nlohmann::json;
 inline constexpr size_t kMaxJsonDepth = 128;
 
 /// Reads one JSON text (RFC 8259): valid UTF-8, no lone surrogates, numbers within a double's
-/// range, nesting at most kMaxJsonDepth. Errors: `json.malformed` (with the byte where it stopped),
-/// `json.depth`.
+/// range, nesting at most kMaxJsonDepth. Integers keep their digits, those beyond 64 bits as
+/// base/big_integer.h has them; other numbers become the nearest double; of two members of one name
+/// the last counts. Errors: `json.malformed` (with the byte where it stopped), `json.number` (beyond
+/// a double), `json.depth`.
 Result<Json> parse_json(std::string_view text);
 
 /// Reads JSON that this program wrote: the same, without the bounds on what comes from outside.

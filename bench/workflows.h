@@ -62,22 +62,6 @@ states:
     transform: jq(last(range(1e18)))
 )";
 
-inline constexpr const char* kWaiter = R"(
-id: waiter
-start:
-  type: event
-  event:
-    type: wait.start
-states:
-  - id: wait
-    type: consumeEvent
-    event:
-      type: wait.go
-      context:
-        key: jq(.["wait.start"].key)
-    timeout: P30D
-)";
-
 /// All of them wait for the same event.
 inline constexpr const char* kCrowd = R"(
 id: crowd

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -94,9 +95,12 @@ void TaskBook::not_sent(TaskMail mail) {
   stops_.insert(stops_.end(), mail.stops.begin(), mail.stops.end());
 }
 
-void TaskBook::delivered(const InstanceId& task) {
+std::optional<TaskReport> TaskBook::delivered(const InstanceId& task) {
   const auto at = tasks_.find(task);
-  if (at != tasks_.end()) have_sent(at->second);
+  if (at == tasks_.end() || at->second.begun) return std::nullopt;
+  have_sent(at->second);
+  has_begun(at->second);
+  return TaskReport{task, TaskStarted{}};
 }
 
 void TaskBook::send_again(const InstanceId& task) {
@@ -233,8 +237,43 @@ std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, 
   return TaskReport{task, TaskStarted{}};
 }
 
+bool TaskBook::ask(const InstanceId& task, Time now) {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end()) return false;
+  Entry& entry = at->second;
+  const bool may_be_a_workers = entry.queued && (entry.message == nullptr || entry.sent);
+  if (entry.begun || !may_be_a_workers) return entry.begun;
+  entry.asked_until = now + settings_.look_timeout;
+  asked_.insert(task);
+  asked_until_.emplace_back(*entry.asked_until, task);
+  return true;
+}
+
+TaskBook::Asked TaskBook::take_asked() {
+  Asked by_subject;
+  std::erase_if(asked_, [&](const InstanceId& task) {
+    const auto at = tasks_.find(task);
+    if (at == tasks_.end() || !at->second.asked_until) return true;
+    if (at->second.sequence == 0) return false;  // until the stream has acknowledged it
+    by_subject[at->second.subject->first].push_back(task);
+    return true;
+  });
+  return by_subject;
+}
+
+std::vector<TaskReport> TaskBook::unbegun(const std::vector<InstanceId>& tasks) {
+  std::vector<TaskReport> reports;
+  for (const InstanceId& task : tasks) {
+    const auto at = tasks_.find(task);
+    if (at == tasks_.end() || !std::exchange(at->second.asked_until, std::nullopt)) continue;
+    reports.push_back({task, TaskUnbegun{}});
+  }
+  return reports;
+}
+
 void TaskBook::has_begun(Entry& entry) {
   entry.begun = true;
+  entry.asked_until.reset();
   entry.subject->second.unbegun.erase(entry.sequence);
 }
 
@@ -295,7 +334,14 @@ std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
 
 std::vector<TaskReport> TaskBook::elapse(Time now) {
   forget_early(now - kEarlyKept);
-  std::vector<TaskReport> reports;
+  std::vector<InstanceId> unknown;  // the broker does not answer: they count as not begun
+  while (!asked_until_.empty() && asked_until_.front().first <= now) {
+    const auto [until, task] = asked_until_.front();
+    asked_until_.pop_front();
+    const auto at = tasks_.find(task);
+    if (at != tasks_.end() && at->second.asked_until == until) unknown.push_back(task);
+  }
+  std::vector<TaskReport> reports = unbegun(unknown);
   while (!looks_.empty() && looks_.begin()->first <= now) {
     const InstanceId task = looks_.begin()->second;
     looks_.erase(looks_.begin());
@@ -317,8 +363,12 @@ std::vector<TaskReport> TaskBook::elapse(Time now) {
 }
 
 std::optional<TaskBook::Time> TaskBook::next_time() const {
-  if (looks_.empty()) return std::nullopt;
-  return looks_.begin()->first;
+  std::optional<Time> next;
+  if (!looks_.empty()) next = looks_.begin()->first;
+  if (!asked_until_.empty()) {
+    next = std::min(next.value_or(asked_until_.front().first), asked_until_.front().first);
+  }
+  return next;
 }
 
 void TaskBook::look(const InstanceId& task, Entry& entry, Time when) {

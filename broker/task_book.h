@@ -46,6 +46,7 @@ class TaskBook {
     Duration ack_timeout{5'000};  ///< a message is sent again when the stream has not taken it
     /// How long a worker may take between its answer and its last acknowledgement, in either order.
     Duration grace{2'000};
+    Duration look_timeout{1'000};        ///< within which is found out whether a worker has a task
     size_t most_unacknowledged = 4'096;  ///< messages sent ahead of the stream's acknowledgements
   };
   explicit TaskBook(Settings settings) : settings_(settings) {}
@@ -63,8 +64,8 @@ class TaskBook {
 
   /// None of it is sure to have been sent: what is to be taken back or told is so again.
   void not_sent(TaskMail mail);
-  /// The broker has handed it to the service.
-  void delivered(const InstanceId& task);
+  /// The broker has taken the request to a service, which begins with it then.
+  std::optional<TaskReport> delivered(const InstanceId& task);
   /// It is to be sent again: the broker did not take it.
   void send_again(const InstanceId& task);
   /// The connection is lost: what the broker has not taken for certain is to be sent again.
@@ -87,6 +88,17 @@ class TaskBook {
   /// Subjects with messages that nobody has begun with, as far as is known.
   std::vector<std::string> waiting_subjects() const;
   bool waits_for_workers() const;
+
+  /// Whether a worker has the task is to be found out and told, as TaskStarted or TaskUnbegun.
+  /// False: it is not known, or no worker can have it.
+  bool ask(const InstanceId& task, Time now);
+  /// Tasks that are asked about and whose place in the stream is known, by their subjects. They
+  /// are answered by given_out(), and those that it leaves out by unbegun().
+  using Asked = std::map<std::string, std::vector<InstanceId>>;
+  Asked take_asked();
+  bool has_asked() const { return !asked_.empty(); }
+  /// Workers have not been given these: told, unless something else is known of them by now.
+  std::vector<TaskReport> unbegun(const std::vector<InstanceId>& tasks);
 
   /// The answer is there, given for that namespace if it is known for which. False: it was not
   /// waited for, or the task is another namespace's.
@@ -127,10 +139,11 @@ class TaskBook {
     std::set<std::string>::iterator space;       ///< the namespace's name
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when time may bring about something
+    std::optional<Time> asked_until;             ///< whether it has begun is to be told by then
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
-    bool begun = false;  ///< a worker has been heard
+    bool begun = false;  ///< a worker has been heard, or a service asked
     bool gone = false;   ///< the stream no longer has it
   };
   using Tasks =
@@ -163,6 +176,8 @@ class TaskBook {
   std::set<std::string> spaces_;
   std::map<uint64_t, Early> early_;                       ///< all behind newest_
   std::deque<std::pair<Time, uint64_t>> early_in_order_;  ///< some are gone: see Early::since
+  std::set<InstanceId> asked_;  ///< to be looked for; some are answered by now
+  std::deque<std::pair<Time, InstanceId>> asked_until_;
   std::set<std::pair<Time, InstanceId>> looks_;  ///< some are out of date: see Entry::look_at
   std::vector<uint64_t> deletes_;
   std::vector<InstanceId> stops_;

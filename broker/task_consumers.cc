@@ -68,10 +68,10 @@ Status ensure_task_consumer(Connection& connection, std::string_view prefix,
 }
 
 Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
-                                const std::string& subject) {
+                                const std::string& subject, Duration at_most) {
   const Json info = TRY(connection.api(
       fmt::format("CONSUMER.INFO.{}.{}", tasks_stream_name(prefix), task_consumer(subject)),
-      Json::object()));
+      Json::object(), at_most));
   return static_cast<uint64_t>(integer_field(field(info, "delivered"), "stream_seq"));
 }
 

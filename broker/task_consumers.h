@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "broker/connection.h"
 
 namespace millrace {
@@ -18,8 +19,9 @@ namespace millrace {
 Status ensure_task_consumer(Connection& connection, std::string_view prefix,
                             const std::string& subject);
 
-/// The last message that its consumer has given to a worker; 0: none.
+/// The last message that its consumer has given to a worker; 0: none. The server may take `at_most`
+/// to say it.
 Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
-                                const std::string& subject);
+                                const std::string& subject, Duration at_most);
 
 }  // namespace millrace

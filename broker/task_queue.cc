@@ -43,6 +43,9 @@ constexpr Duration kMostFlush{1'000};
 /// How often is looked which tasks were given to workers that do not say so.
 constexpr Duration kLookEach{500};
 
+/// How long the server may take to say what it has given to workers.
+constexpr Duration kMostLook{1'000};
+
 /// Before what could not be sent is tried again, if the connection does not come back before.
 constexpr Duration kRetry{200};
 
@@ -74,6 +77,7 @@ class TaskQueue::Runner {
 
   void run(Task task);
   void stop(const InstanceId& task);
+  bool look(const InstanceId& task);
   Counts counts() const;
   Status health() const;
 
@@ -83,6 +87,7 @@ class TaskQueue::Runner {
   Status open_consumers();
   Status make_consumer(const std::string& subject);
   void look_who_has_begun(const std::vector<std::string>& subjects);
+  void look_for(const TaskBook::Asked& asked);
   bool listen();
   void send(TaskMail mail);
   bool send_message(const TaskMail::Message& mail);
@@ -181,6 +186,11 @@ TaskQueue::Runner::~Runner() {
 }
 
 void TaskQueue::Runner::run(Task task) {
+  if (std::holds_alternative<NatsService>(task.target)) {
+    // It is asked at once; a worker takes a task from the stream when it has time for it.
+    const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    task.deadline = deadline_if_begun(task, now);
+  }
   tl::expected<NatsMessage, WorkflowError> message = task_message(task, prefix_);
   if (!message) {
     sink_.report({task.id, TaskEnded{.result = tl::unexpected(std::move(message).error())}}, {});
@@ -196,6 +206,13 @@ void TaskQueue::Runner::stop(const InstanceId& task) {
   const std::lock_guard lock(mutex_);
   book_.stop(task);
   changed_.notify_all();
+}
+
+bool TaskQueue::Runner::look(const InstanceId& task) {
+  const std::lock_guard lock(mutex_);
+  if (!book_.ask(task, steady_clock::now())) return false;
+  changed_.notify_all();
+  return true;
 }
 
 TaskQueue::Counts TaskQueue::Runner::counts() const {
@@ -251,6 +268,12 @@ void TaskQueue::Runner::work() {
       lock.lock();
       continue;
     }
+    if (TaskBook::Asked asked; may_try && open_ && !(asked = book_.take_asked()).empty()) {
+      lock.unlock();
+      look_for(asked);
+      lock.lock();
+      continue;
+    }
     if (may_try && open_ && now >= look_at_) {
       const std::vector<std::string> subjects = book_.waiting_subjects();
       if (!subjects.empty()) {
@@ -276,12 +299,30 @@ void TaskQueue::Runner::work() {
 /// A worker need not say that he has begun: the consumer knows what it has given out.
 void TaskQueue::Runner::look_who_has_begun(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
-    const Result<uint64_t> given = last_given_out(connection_, prefix_, subject);
+    const Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
     if (!given) continue;
     std::vector<TaskReport> reports;
     {
       const std::lock_guard lock(mutex_);
       reports = book_.given_out(subject, *given);
+    }
+    tell(std::move(reports));
+  }
+}
+
+/// The same for tasks that were asked about. Where the broker does not answer, they count as not
+/// begun.
+void TaskQueue::Runner::look_for(const TaskBook::Asked& asked) {
+  bool says = true;
+  for (const auto& [subject, tasks] : asked) {
+    const Result<uint64_t> given =
+        says ? last_given_out(connection_, prefix_, subject, kMostLook) : Result<uint64_t>(0);
+    says = says && given;
+    std::vector<TaskReport> reports;
+    {
+      const std::lock_guard lock(mutex_);
+      if (says) reports = book_.given_out(subject, *given);
+      for (TaskReport& report : book_.unbegun(tasks)) reports.push_back(std::move(report));
     }
     tell(std::move(reports));
   }
@@ -374,15 +415,20 @@ void TaskQueue::Runner::send(TaskMail mail) {
                                  to_string(task).c_str());
   }
   sent = sent && natsConnection_FlushTimeout(handle, kMostFlush.count()) == NATS_OK;
-  const std::lock_guard lock(mutex_);
-  if (!sent) {
-    book_.not_sent(std::move(mail));
-    lost_ = true;
-    return;
+  std::vector<TaskReport> begun;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!sent) {
+      book_.not_sent(std::move(mail));
+      lost_ = true;
+      return;
+    }
+    for (const TaskMail::Message& message : mail.messages) {
+      if (message.queued) continue;
+      if (auto report = book_.delivered(message.task)) begun.push_back(*std::move(report));
+    }
   }
-  for (const TaskMail::Message& message : mail.messages) {
-    if (!message.queued) book_.delivered(message.task);
-  }
+  tell(std::move(begun));
 }
 
 /// False: the connection is lost.
@@ -529,6 +575,8 @@ TaskQueue::~TaskQueue() = default;
 void TaskQueue::run(Task task) { runner_->run(std::move(task)); }
 
 void TaskQueue::stop(const InstanceId& task) { runner_->stop(task); }
+
+bool TaskQueue::look(const InstanceId& task) { return runner_->look(task); }
 
 TaskQueue::Counts TaskQueue::counts() const { return runner_->counts(); }
 

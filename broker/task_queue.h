@@ -45,6 +45,8 @@ class TaskQueue : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  /// Asks the broker what it has given to workers.
+  bool look(const InstanceId& task) override;
 
   struct Counts {
     size_t tasks = 0;      ///< known of

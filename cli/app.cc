@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/token_file.h"
+#include "model/findings.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -47,15 +48,25 @@ class App {
     add_secret();
     add_namespace();
     add_run();
+    if (hooks_.verify != nullptr) add_verify();
     asking(app_, "status", "Says whether the server is ready to take events; exit 1 if not",
            "millrace status", show_status);
-    verb(app_, "version", "Says which version this is", "millrace version", [this] {
-      console_.out << "millrace " MILLRACE_VERSION "\n";
-      return Ended(ExitCode::kOk);
-    });
+    verb(app_, "version", "Prints the version of this program", "millrace version -o json",
+         [this]() -> Ended {
+           if (format_.empty() || format_ == "table") {
+             console_.out << "millrace " MILLRACE_VERSION "\n";
+             return ExitCode::kOk;
+           }
+           const Format format = TRY(parse_format(format_, console_.out_is_terminal));
+           Output(console_, format).item({{"version", MILLRACE_VERSION}}, "version");
+           return ExitCode::kOk;
+         });
   }
 
   int run(std::vector<std::string> arguments) {
+    if (const std::optional<std::string> wrong = wrong_verb(arguments)) {
+      return end(wrong_usage(*wrong));
+    }
     try {
       std::reverse(arguments.begin(), arguments.end());
       app_.parse(std::move(arguments));
@@ -94,6 +105,39 @@ class App {
           setting(space_, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
       return work(session);
     });
+  }
+
+  /// What is wrong with the noun and the verb, if anything is. CLI11 looks at them after `--help`,
+  /// and does not name the word that it does not know.
+  std::optional<std::string> wrong_verb(const std::vector<std::string>& arguments) const {
+    const CLI::App* at = &app_;
+    std::string path = "millrace";
+    bool wants_help = false;
+    for (size_t i = 0; i < arguments.size() && !verbs_of(*at).empty(); ++i) {
+      const std::string& word = arguments[i];
+      if (word.starts_with('-')) {
+        wants_help = wants_help || word == "--help" || word == "-h" || word == "--version";
+        const CLI::Option* const option = app_.get_option_no_throw(word);
+        if (option != nullptr && option->get_expected_min() > 0) ++i;  // its value
+        continue;
+      }
+      const auto found =
+          at->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+      if (found.empty()) {
+        return fmt::format("{} is not a command of `{}`{}; there are {}", in_quotes(word), path,
+                           did_you_mean(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
+      }
+      path += " " + word;
+      at = found.front();
+    }
+    if (wants_help || verbs_of(*at).empty()) return std::nullopt;
+    return fmt::format("`{}` needs a command; there are {}", path, fmt::join(verbs_of(*at), ", "));
+  }
+
+  static std::vector<std::string_view> verbs_of(const CLI::App& app) {
+    std::vector<std::string_view> names;
+    for (const CLI::App* one : app.get_subcommands(nullptr)) names.push_back(one->get_name());
+    return names;
   }
 
   /// A flag, else the first of the variables that is set, else the default.
@@ -385,16 +429,18 @@ class App {
 
   void add_lint() {
     CLI::App& lint = verb(app_, "lint", "Says all that is wrong with definitions, without a server",
-                          "millrace lint order.yaml payment.yaml", [this]() -> Ended {
+                          "millrace lint order.yaml payment.yaml\n  millrace lint workflows/",
+                          [this]() -> Ended {
                             if (!format_.empty() && format_ != "text" && format_ != "json") {
                               return wrong_usage("lint -o: there are text and json");
                             }
                             lint_.as_json = format_ == "json";
                             return lint_files(console_, hooks_.load, lint_);
                           });
-    lint.add_option("file", lint_.files, "Definitions in YAML or JSON; - is standard input")
+    lint.add_option("file", lint_.files,
+                    "Definitions in YAML or JSON, or folders of them; - is standard input")
         ->required()
-        ->type_name("FILE");
+        ->type_name("FILE|DIR");
     lint.add_flag("--strict", lint_.strict, "Warnings count as errors do: exit 7");
     CLI::App& graph = verb(
         app_, "graph", "Draws a definition as a flowchart, in mermaid's language",
@@ -421,14 +467,38 @@ class App {
         ->type_name("TEXT");
   }
 
+  void add_verify() {
+    CLI::App& verify = asking(
+        app_, "verify", "Checks every row of a store and says what does not fit; exit 1 if so",
+        "millrace verify --data /var/lib/millrace", [this](Session& session) {
+          verify_.data = setting(verify_.data, {"MILLRACE_DATA"}, "");
+          verify_.secret_key_file =
+              setting(verify_.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"}, "");
+          return hooks_.verify(session, verify_);
+        });
+    verify
+        .add_option("--data", verify_.data,
+                    "Folder of the data (MILLRACE_DATA); where it is in use, or none is named, the "
+                    "server is asked")
+        ->type_name("DIR");
+    verify
+        .add_option("--secret-key-file", verify_.secret_key_file,
+                    "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; the one in "
+                    "the folder)")
+        ->type_name("FILE");
+  }
+
   void add_workflow() {
     CLI::App& workflow = noun(app_, "workflow", "Definitions that the server runs");
     CLI::App& apply = asking(workflow, "apply", "Stores definitions, each as a new revision",
-                             "millrace workflow apply order.yaml",
+                             "millrace workflow apply order.yaml\n  "
+                             "millrace workflow apply workflows/",
                              [this](Session& session) { return apply_workflows(session, apply_); });
-    apply.add_option("file", apply_.files, "Definitions in YAML or JSON; - is standard input")
+    apply
+        .add_option("file", apply_.files,
+                    "Definitions in YAML or JSON, or folders of them; - is standard input")
         ->required()
-        ->type_name("FILE");
+        ->type_name("FILE|DIR");
     apply.add_flag("--dry-run", apply_.dry_run, "Check only");
     asking(workflow, "list", "Lists the workflows", "millrace workflow list -o name",
            list_workflows);
@@ -484,12 +554,16 @@ class App {
   /// A verb for one instance, or for all that a filter names.
   CLI::App& controlling(CLI::App& instance, const std::string& name, const std::string& what) {
     CLI::App& added = asking(
-        instance, name, what, fmt::format("millrace instance {} --workflow order --since 2h", name),
+        instance, name, what,
+        fmt::format("millrace instance {} --workflow order --since 2h{}", name,
+                    name == "rerun" ? " --from pay" : ""),
         [this, name](Session& session) { return control_instances(session, name, control_); });
     added.add_option("id", control_.id, "Id of the instance; or the filter below");
     added.add_option("--workflow", control_.filter.workflow, "Those of this workflow")
         ->type_name("ID");
-    added.add_option("--status", control_.filter.status, "Those of this status")
+    added
+        .add_option("--status", control_.filter.status,
+                    "Those of this status (default: each in which the verb can be done)")
         ->type_name("STATUS");
     added.add_option("--since", control_.filter.since, "Those started since: 2h, or a moment")
         ->type_name("WHEN");
@@ -557,6 +631,13 @@ class App {
                "millrace listener list",
                [this](Session& session) { return list_listeners(session, list_.page); });
     add_page(listeners, list_.page);
+    CLI::App& group = noun(app_, "group", "Groups of events that are not complete");
+    CLI::App& groups = asking(
+        group, "list",
+        "Lists the groups of eventsAnd starts that wait for more events, and when they expire",
+        "millrace group list",
+        [this](Session& session) { return list_groups(session, list_.page); });
+    add_page(groups, list_.page);
     CLI::App& dlq = noun(app_, "dlq", "What could not be used");
     CLI::App& letters =
         asking(dlq, "list", "Lists what was set aside, and why", "millrace dlq list",
@@ -676,7 +757,8 @@ class App {
     verb.add_flag("--cancel", cancel_, "Cancel the instances that have not ended");
   }
   static void add_page(CLI::App& verb, PageOptions& page) {
-    verb.add_option("--limit", page.limit, "So many at most (50)")->type_name("N");
+    verb.add_option("--limit", page.limit, "At most N (a table: 50; other formats: all)")
+        ->type_name("N");
     verb.add_option("--cursor", page.cursor, "Go on where a list before ended")->type_name("TEXT");
   }
 
@@ -717,6 +799,7 @@ class App {
   DevOptions dev_;
   std::string nats_port_;
   TestOptions test_;
+  VerifyOptions verify_;
   ApplyOptions apply_;
   InstanceListOptions list_;
   SendOptions send_;

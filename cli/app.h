@@ -16,6 +16,7 @@ struct Hooks {
   int (*serve)(const ServeOptions&) = nullptr;            ///< run_serve
   int (*dev)(const DevOptions&) = nullptr;                ///< run_dev
   Ended (*test)(Console&, const TestOptions&) = nullptr;  ///< test_workflows
+  Ended (*verify)(Session&, const VerifyOptions&) = nullptr;  ///< verify_store
 };
 
 /// Runs one command, `arguments` being without the program's name; the exit code.

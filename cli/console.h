@@ -23,6 +23,7 @@ struct Console {
   bool out_is_terminal = false;
   std::function<std::optional<std::string>(const std::string& name)> env;
   std::function<TimePoint()> now;
+  bool err_is_terminal = false;  ///< progress may be shown there
 };
 
 /// INTERFACES "Exit codes".

@@ -13,7 +13,7 @@ constexpr const char* kPage = "250";
 /// Shows how far it is, on a terminal, once it takes long enough for anybody to ask.
 class Progress {
  public:
-  Progress(Session& session, size_t all) : session_(session), all_(all) {}
+  explicit Progress(Session& session) : session_(session) {}
   ~Progress() {
     if (shown_) session_.console.err << '\n';
   }
@@ -24,38 +24,21 @@ class Progress {
     constexpr std::chrono::milliseconds kPatience(500);
     if (!session_.console.out_is_terminal) return;
     if (std::chrono::steady_clock::now() - begin_ < kPatience) return;
-    session_.console.err << fmt::format("\r{} of {}", done, all_) << std::flush;
+    session_.console.err << fmt::format("\r{} done", done) << std::flush;
     shown_ = true;
   }
 
  private:
   Session& session_;
-  const size_t all_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool shown_ = false;
 };
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-/// How many instances the filter names now.
-Fallible<size_t> count(Session& session, Parameters query) {
-  size_t count = 0;
-  query.emplace_back("limit", "1000");
-  query.emplace_back("cursor", "");
-  while (true) {
-    const Reply page =
-        TRY(session.client.send({.path = session.path({"instances"}), .query = query}));
-    count += page.body["items"].size();
-    if (!page.body["next"].is_string()) return count;
-    query.back().second = page.body["next"];
-  }
-}
-
 Ended control_all(Session& session, const std::string& verb, const Parameters& filter,
                   const Parameters& how) {
-  const size_t all = TRY(count(session, filter));
-  session.console.err << fmt::format("{} instances\n", all);
-  Progress progress(session, all);
+  Progress progress(session);
   Parameters query = filter;
   query.insert(query.end(), how.begin(), how.end());
   query.emplace_back("limit", kPage);

@@ -53,26 +53,31 @@ void say_what_to_type(uint16_t port, const std::string& token_file, const std::s
 }
 
 Status run(const DevOptions& options, const EndSignals& signals, JqLauncher launcher) {
+  // All that the command line can be wrong about, before anything is started.
+  if (options.folder && !fs::is_directory(*options.folder)) {
+    return fail("dev.folder", fmt::format("{} is not a directory", *options.folder));
+  }
+  if (options.keep && fs::exists(*options.keep) && !fs::is_directory(*options.keep)) {
+    return fail("dev.folder", fmt::format("--keep {}: this is not a directory", *options.keep));
+  }
+  ServerSettings settings{.listen = options.listen, .token_file = options.token_file};
+  Descriptor address = TRY(Server::bind(settings));
   std::optional<ScratchFolder> scratch;
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
   EndReason reason;
   const auto broker = TRY(DevServer::start(
       {.folder = folder / "nats", .port = options.nats_port, .preferred_port = kNatsPort}));
-  const auto server = TRY(Server::start({.data = folder / "millrace",
-                                         .listen = options.listen,
-                                         .token_file = options.token_file,
-                                         .nats = {.servers = {broker->url()}},
-                                         .on_lost = [&](const Error& why) { reason.set(why); }},
-                                        std::move(launcher)));
+  settings.data = folder / "millrace";
+  settings.nats = {.servers = {broker->url()}};
+  settings.on_lost = [&](const Error& why) { reason.set(why); };
+  const auto server =
+      TRY(Server::start(std::move(settings), std::move(address), std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
     say_what_to_type(server->port(), options.token_file, broker->url(), false);
     signals.wait();
     return reason.status();
-  }
-  if (!fs::is_directory(*options.folder)) {
-    return fail("dev.folder", fmt::format("{} is no folder", *options.folder));
   }
   WorkflowFolder workflows(*options.folder, server->service(),
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });

@@ -2,10 +2,14 @@
 
 #include "cli/verbs.h"
 #include "model/document.h"
+#include "scenarios/scenario_names.h"
 
 namespace millrace {
 
 Ended draw_graph(Console& console, LoadDefinition load, const std::string& file) {
+  if (is_scenario_file(file)) {
+    return wrong_usage(file + " holds scenarios; name the definition, which is drawn");
+  }
   const std::string text = TRY(read_file(console, file));
   const Findings findings = load(text).findings;
   if (findings.has_errors()) {

@@ -17,18 +17,14 @@ Fallible<std::string> moment_of(const std::string& text, TimePoint now) {
 Ended list_instances(Session& session, const InstanceListOptions& options) {
   const TimePoint now = session.console.now();
   const std::string since = TRY(moment_of(options.since, now));
-  const Reply reply = TRY(session.client.send({.path = session.path({"instances"}),
-                                               .query = {{"workflow", options.workflow},
-                                                         {"status", options.status},
-                                                         {"since", since},
-                                                         {"limit", options.page.limit},
-                                                         {"cursor", options.page.cursor}}}));
-  session.output.list(
-      reply.body,
+  return show_pages(
+      session,
+      {.path = session.path({"instances"}),
+       .query = {{"workflow", options.workflow}, {"status", options.status}, {"since", since}}},
+      options.page,
       {field("INSTANCE", "id"), field("WORKFLOW", "workflow"), field("STATUS", "status"),
        field("STATE", "state"), age("STARTED", "startedAt", now), age("ENDED", "endedAt", now)},
       "id");
-  return ExitCode::kOk;
 }
 
 Ended get_instance(Session& session, const std::string& id) {

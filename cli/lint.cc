@@ -6,8 +6,7 @@ namespace millrace {
 Ended lint_files(Console& console, LoadDefinition load, const LintOptions& options) {
   Json all = Json::array();
   bool refused = false;
-  for (const std::string& file : options.files) {
-    const std::string text = TRY(read_file(console, file));
+  for (const auto& [file, text] : TRY(read_definitions(console, options.files))) {
     const Findings findings = load(text).findings;
     refused = refused || findings.has_errors() || (options.strict && findings.has_warnings());
     if (options.as_json) {

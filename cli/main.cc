@@ -28,10 +28,12 @@ int main(int argc, char** argv) {
       .env = environment,
       .now = [] {
         return std::chrono::time_point_cast<millrace::Duration>(std::chrono::system_clock::now());
-      }};
+      },
+      .err_is_terminal = isatty(STDERR_FILENO) == 1};
   const millrace::Hooks hooks{.load = millrace::lint_definition,
                               .serve = millrace::run_serve,
                               .dev = millrace::run_dev,
-                              .test = millrace::test_workflows};
+                              .test = millrace::test_workflows,
+                              .verify = millrace::verify_store};
   return millrace::run_app({argv + 1, argv + argc}, console, hooks);
 }

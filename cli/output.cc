@@ -29,6 +29,29 @@ Json member(const Json& item, const std::string& key) {
   return found == item.end() ? Json() : *found;
 }
 
+void append_indented(const Json& value, const std::string& margin, std::string& out) {
+  if (!value.is_structured() || value.empty()) return append_json(value, out);
+  const std::string inner = margin + "  ";
+  std::string_view before = value.is_object() ? "{\n" : "[\n";
+  for (const auto& [key, member] : value.items()) {
+    out += std::exchange(before, ",\n");
+    out += inner;
+    if (value.is_object()) {
+      append_json_string(key, out);
+      out += ": ";
+    }
+    append_indented(member, inner, out);
+  }
+  out += "\n" + margin + (value.is_object() ? "}" : "]");
+}
+
+/// The JSON text over several lines.
+std::string indented(const Json& value) {
+  std::string text;
+  append_indented(value, "", text);
+  return text;
+}
+
 /// In characters, not bytes.
 size_t width(std::string_view text) {
   return static_cast<size_t>(
@@ -65,6 +88,12 @@ Column field(std::string title, std::string key) {
           [key = std::move(key)](const Json& item) { return text_of(member(item, key)); }};
 }
 
+Column flag(std::string title, std::string key) {
+  return {std::move(title), [key = std::move(key)](const Json& item) {
+            return std::string(item.value(key, false) ? "yes" : "-");
+          }};
+}
+
 Column age(std::string title, std::string key, TimePoint now) {
   return {std::move(title), [key = std::move(key), now](const Json& item) {
             const Json text = member(item, key);
@@ -89,6 +118,14 @@ std::string Output::coloured(const std::string& cell, const std::string& text) c
 
 void Output::list(const Json& answer, const std::vector<Column>& columns,
                   const std::string& name_key) {
+  print_list(answer, columns, name_key);
+  if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
+    console_.err << fmt::format("there are more: --cursor {}\n", next.get<std::string>());
+  }
+}
+
+void Output::print_list(const Json& answer, const std::vector<Column>& columns,
+                        const std::string& name_key) {
   const Json items = member(answer, "items");
   switch (format_) {
     case Format::kJsonl:
@@ -120,9 +157,6 @@ void Output::list(const Json& answer, const std::vector<Column>& columns,
     }
     console_.out << "\n";
   }
-  if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
-    console_.err << "there are more: --cursor " << next.get<std::string>() << "\n";
-  }
 }
 
 void Output::item(const Json& item, const std::string& name_key,
@@ -148,7 +182,7 @@ void Output::item(const Json& item, const std::string& name_key,
     if (member_value.is_null()) continue;
     const std::string text = member_value.is_string()
                                  ? harmless(member_value.get<std::string>(), "\n\t")
-                                 : member_value.dump(2);
+                                 : indented(member_value);
     console_.out << "\n" << key << ":\n" << text << (text.ends_with('\n') ? "" : "\n");
   }
 }
@@ -158,7 +192,7 @@ void Output::value(const Json& value) {
     case Format::kTable:
     case Format::kJson:
     case Format::kName:
-      console_.out << value.dump(2) << "\n";
+      console_.out << indented(value) << "\n";
       return;
     case Format::kJsonl:
       console_.out << dump_json(value) << "\n";

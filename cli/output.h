@@ -26,6 +26,9 @@ struct Column {
 /// The text of `item[key]`; `-` for none, compact JSON for what is no text.
 Column field(std::string title, std::string key);
 
+/// `yes` where `item[key]` is true, else `-`.
+Column flag(std::string title, std::string key);
+
 /// How long ago the time in `item[key]` was: `42s`, `5m`, `3h`, `12d`.
 Column age(std::string title, std::string key, TimePoint now);
 
@@ -47,6 +50,8 @@ class Output {
   void value(const Json& value);
 
  private:
+  void print_list(const Json& answer, const std::vector<Column>& columns,
+                  const std::string& name_key);
   std::string coloured(const std::string& cell, const std::string& padded) const;
 
   Console& console_;

@@ -4,10 +4,11 @@ namespace millrace {
 
 Ended list_schedules(Session& session) {
   const Reply reply = TRY(session.client.send({.path = session.path({"schedules"})}));
-  session.output.list(reply.body,
-                      {field("WORKFLOW", "workflow"), field("CRON", "cron"), field("ZONE", "zone"),
-                       field("NEXT", "nextTick"), field("LAST", "lastTick")},
-                      "workflow");
+  session.output.list(
+      reply.body,
+      {field("WORKFLOW", "workflow"), field("CRON", "cron"), field("ZONE", "zone"),
+       field("NEXT", "nextTick"), field("LAST", "lastTick"), flag("PAUSED", "paused")},
+      "workflow");
   return ExitCode::kOk;
 }
 

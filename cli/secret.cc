@@ -18,11 +18,8 @@ Ended set_secret(Session& session, const std::string& name) {
 }
 
 Ended list_secrets(Session& session, const PageOptions& page) {
-  const Reply reply =
-      TRY(session.client.send({.path = session.path({"secrets"}),
-                               .query = {{"limit", page.limit}, {"cursor", page.cursor}}}));
-  session.output.list(reply.body, {field("SECRET", "name")}, "name");
-  return ExitCode::kOk;
+  return show_pages(session, {.path = session.path({"secrets"})}, page, {field("SECRET", "name")},
+                    "name");
 }
 
 Ended delete_secret(Session& session, const std::string& name) {

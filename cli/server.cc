@@ -290,11 +290,11 @@ class Server::Parts {
     hooks_.reset();      // nor what became of a delivery
   }
 
-  Status start(std::optional<BearerToken> token) {
+  Status start(Descriptor address, std::optional<BearerToken> token) {
     InHand::note_crashes();
     // First, so that /readyz says how far it is; what is asked for waits.
-    gateway_ =
-        TRY(HttpServer::start({.listen = settings_.listen, .token = std::move(token)}, service_));
+    gateway_ = TRY(HttpServer::start({.listen = settings_.listen, .token = std::move(token)},
+                                     std::move(address), service_));
     TRY(processor_.load());
     cursor_ = processor_.cursor();
     // Before anything is done that another owner of the streams may be doing as well. Without a
@@ -368,7 +368,17 @@ class Server::Parts {
   StreamOwner owner_;  ///< the first to go: it calls the others
 };
 
+Result<Descriptor> Server::bind(const ServerSettings& settings) {
+  return HttpServer::bind(settings.listen, !settings.token_file.empty());
+}
+
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLauncher launcher) {
+  Descriptor address = TRY(bind(settings));
+  return start(std::move(settings), std::move(address), std::move(launcher));
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descriptor address,
+                                              JqLauncher launcher) {
   TRY(check_stream_options(settings.streams));
   auto token = TRY(read_token(settings.token_file));
   auto environment =
@@ -391,7 +401,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
   auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),
                                        std::move(connection), std::move(publishing),
                                        std::move(working), std::move(pool), std::move(owner));
-  TRY(parts->start(std::move(token)));
+  TRY(parts->start(std::move(address), std::move(token)));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
@@ -421,7 +431,7 @@ Loaded lint_definition(std::string_view text) {
     return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
   };
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  return load_and_lint(text, check, check_schemas, now);
+  return load_and_lint(text, check, check_schemas, {.now = now});
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
@@ -42,6 +43,12 @@ class Server {
   /// Runs when it returns; NATS may come later, until then `/readyz` says no. Errors: those of the
   /// store, the gateway and the settings, and `broker.owner`: another process owns the streams.
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, JqLauncher launcher);
+
+  /// The address of `settings` taken (HttpServer::bind), for a program that starts more than this
+  /// server and checks first.
+  static Result<Descriptor> bind(const ServerSettings& settings);
+  static Result<std::unique_ptr<Server>> start(ServerSettings settings, Descriptor address,
+                                               JqLauncher launcher);
 
   /// Stops in order: no more requests, no more events, what is committed goes out as far as it
   /// does within two seconds (the rest is sent after the next start).

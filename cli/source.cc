@@ -1,26 +1,73 @@
 // What several verbs need: where bytes come from, fresh ids, findings as text.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <array>
+#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/read_file.h"
+#include "cli/definition_files.h"
 #include "cli/verbs.h"
+#include "scenarios/scenario_names.h"
 
 namespace millrace {
+namespace {
+
+/// More than any request may hold, so that the server says what its limit is.
+constexpr size_t kMostBytes = size_t{64} << 20;
+
+Fallible<std::string> read_input(std::istream& in) {
+  std::string bytes;
+  std::array<char, 65536> buffer;
+  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) {
+    bytes.append(buffer.data(), static_cast<size_t>(in.gcount()));
+    if (bytes.size() > kMostBytes) {
+      return give_up(ExitCode::kUsage, "file.unreadable",
+                     fmt::format("standard input: expected at most {} bytes", kMostBytes));
+    }
+  }
+  if (!in.bad()) return bytes;
+  return give_up(ExitCode::kUsage, "file.unreadable", "standard input cannot be read");
+}
+
+}  // namespace
 
 Fallible<std::string> read_file(Console& console, const std::string& name) {
-  if (name == "-") return std::string(std::istreambuf_iterator<char>(console.in), {});
-  std::ifstream file(name, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.is_open() && !file.bad() && file.peek() == std::ifstream::traits_type::eof()) {
-    return bytes;
+  if (name == "-") return read_input(console.in);
+  Result<std::string> bytes = read_file(std::filesystem::path(name), kMostBytes);
+  if (!bytes) return give_up(ExitCode::kUsage, bytes.error().code, bytes.error().message);
+  return *std::move(bytes);
+}
+
+Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
+                                                       const std::vector<std::string>& names) {
+  std::vector<DefinitionFile> definitions;
+  for (const std::string& name : names) {
+    std::error_code unknown;
+    if (is_scenario_file(name)) {
+      console.err << name << ": passed over: it holds scenarios, which `millrace test` plays\n";
+    } else if (!std::filesystem::is_directory(name, unknown)) {
+      definitions.push_back({name, TRY(read_file(console, name))});
+    } else {
+      const auto files = definition_files_below(name);
+      if (!files) return give_up(ExitCode::kUsage, files.error().code, files.error().message);
+      for (const std::filesystem::path& file : *files) {
+        std::string text = TRY(read_file(console, file.string()));
+        if (looks_like_definition(text)) {
+          definitions.push_back({file.string(), std::move(text)});
+        } else {
+          console.err << passed_over(file) << "\n";
+        }
+      }
+    }
   }
-  return give_up(ExitCode::kUsage, "cli.file", fmt::format("{}: {}", name, std::strerror(errno)));
+  if (!definitions.empty()) return definitions;
+  return give_up(ExitCode::kUsage, "cli.no_definition",
+                 fmt::format("no definition was found in {}; one is a .yaml, .yml or .json file "
+                             "with \"states\"",
+                             fmt::join(names, ", ")));
 }
 
 Fallible<std::string> read_value(Console& console, const std::string& value) {

@@ -33,13 +33,9 @@ Ended set_variable(Session& session, const VariableOptions& options) {
 }
 
 Ended list_variables(Session& session, const VariableOptions& options, const PageOptions& page) {
-  const Reply reply =
-      TRY(session.client.send({.path = path_of(session, options),
-                               .query = {{"limit", page.limit}, {"cursor", page.cursor}}}));
-  session.output.list(
-      reply.body,
+  return show_pages(
+      session, {.path = path_of(session, options)}, page,
       {field("KEY", "key"), field("SIZE", "size"), field("CONTENT TYPE", "contentType")}, "key");
-  return ExitCode::kOk;
 }
 
 Ended delete_variable(Session& session, const VariableOptions& options) {

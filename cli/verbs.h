@@ -26,14 +26,21 @@ struct Session {
   }
 };
 
+/// A table shows one page. The other formats are for programs and hold all that there is, from
+/// `cursor` on, unless `limit` bounds them.
 struct PageOptions {
   std::string limit;
   std::string cursor;
 };
 
+/// Shows the list behind `call`, page by page. What was left out is reported on standard error with
+/// the cursor that goes on.
+Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
+                 const std::vector<Column>& columns, const std::string& name_key);
+
 // workflow.cc
 struct ApplyOptions {
-  std::vector<std::string> files;  ///< `-`: standard input
+  std::vector<std::string> files;  ///< or folders; `-`: standard input
   bool dry_run = false;
 };
 Ended apply_workflows(Session& session, const ApplyOptions& options);
@@ -87,7 +94,8 @@ Ended list_schedules(Session& session);
 Ended show_next_ticks(Session& session, const std::string& workflow);
 Ended trigger_schedule(Session& session, const std::string& workflow);
 
-// listener.cc, dlq.cc
+// listener.cc, dlq.cc, group.cc
+Ended list_groups(Session& session, const PageOptions& page);
 Ended list_listeners(Session& session, const PageOptions& page);
 Ended list_dead_letters(Session& session, const PageOptions& page);
 
@@ -139,7 +147,7 @@ Ended print_schema(Console& console);
 // lint.cc
 using LoadDefinition = Loaded (*)(std::string_view text);
 struct LintOptions {
-  std::vector<std::string> files;  ///< `-`: standard input
+  std::vector<std::string> files;  ///< or folders; `-`: standard input
   bool as_json = false;
   bool strict = false;  ///< warnings count as errors do
 };
@@ -156,10 +164,31 @@ struct TestOptions {
 };
 Ended test_workflows(Console& console, const TestOptions& options);
 
+// verify.cc; it is in the server's library, for it opens the store.
+struct VerifyOptions {
+  std::string data;             ///< folder of the store; empty: the server's
+  std::string secret_key_file;  ///< empty: the one in the folder
+};
+Ended verify_store(Session& session, const VerifyOptions& options);
+
 // source.cc
 
-/// The bytes of a file, or of standard input for `-`.
+/// The bytes of a file, or of standard input for `-`. Exit kUsage, `file.unreadable`: the path is a
+/// directory, may not be read, or holds more than any verb sends.
 Fallible<std::string> read_file(Console& console, const std::string& name);
+
+/// A definition with the name that findings about it begin with.
+struct DefinitionFile {
+  std::string name;
+  std::string text;
+};
+
+/// The definitions that the arguments of `apply` and `lint` name: a file itself, `-` standard
+/// input, a folder all that definition_files_below finds. Scenario files, and files of a folder
+/// that hold something else, are passed over with a line on standard error. Exit kUsage: a file
+/// cannot be read, or no definition is left.
+Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
+                                                       const std::vector<std::string>& names);
 
 /// What `JSON|@file|-` stands for. A literal must be JSON; the bytes of files are not looked at.
 Fallible<std::string> read_value(Console& console, const std::string& value);

@@ -38,8 +38,7 @@ Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_r
 Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
-  for (const std::string& file : options.files) {
-    const std::string text = TRY(read_file(session.console, file));
+  for (const auto& [file, text] : TRY(read_definitions(session.console, options.files))) {
     Fallible<Reply> reply = apply_file(session, text, options.dry_run);
     if (reply) {
       if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
@@ -69,10 +68,11 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
 
 Ended list_workflows(Session& session) {
   const Reply reply = TRY(session.client.send({.path = session.path({"workflows"})}));
-  session.output.list(reply.body,
-                      {field("WORKFLOW", "id"), field("REVISION", "revision"),
-                       field("START", "start"), age("AGE", "createdAt", session.console.now())},
-                      "id");
+  session.output.list(
+      reply.body,
+      {field("WORKFLOW", "id"), field("REVISION", "revision"), field("START", "start"),
+       flag("PAUSED", "paused"), age("UPDATED", "updatedAt", session.console.now())},
+      "id");
   return ExitCode::kOk;
 }
 

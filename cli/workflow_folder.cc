@@ -3,9 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <future>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,48 +11,15 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "scenarios/scenario_file.h"
+#include "base/descriptor.h"
+#include "base/read_file.h"
+#include "cli/definition_files.h"
+#include "model/document.h"
 
 namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_definition(const fs::path& file) {
-  if (is_scenario_file(file.filename().string())) return false;
-  const fs::path ending = file.extension();
-  return ending == ".yaml" || ending == ".yml" || ending == ".json";
-}
-
-/// Closes a descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-/// The files below a folder in the order of their names; what cannot be read is passed over.
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (auto entry = fs::recursive_directory_iterator(
-           folder, fs::directory_options::skip_permission_denied, error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->is_regular_file(error) && is_definition(entry->path())) {
-      files.push_back(entry->path());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 void watch_folders(int inotify, const fs::path& folder) {
   constexpr uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE;
@@ -70,7 +35,7 @@ void watch_folders(int inotify, const fs::path& folder) {
 }  // namespace
 
 void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
-  Loaded loaded = service_.load_definition(text);
+  Loaded loaded = service_.load_definition(text, "default");
   std::string lines = render_text(loaded.findings, file.string());
   if (lines.ends_with('\n')) lines.pop_back();
   if (!lines.empty()) tell_(lines);
@@ -90,36 +55,42 @@ void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
 }
 
 void WorkflowFolder::apply_changes() {
-  for (const fs::path& file : files_below(folder_)) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    // Other YAML and JSON may live beside the workflows: payloads, a compose file.
-    if (!stream || text.find("states") == std::string::npos) continue;
-    auto& seen = seen_[file];
-    if (seen == text) continue;
-    seen = text;
-    apply(file, text);
+  const Result<std::vector<fs::path>> files = definition_files_below(folder_);
+  if (!files) return tell_(files.error().message);
+  for (const fs::path& file : *files) {
+    const Result<std::string> text = read_file(file, kMaxDocumentSize);
+    const auto [seen, is_new] = seen_.try_emplace(file);
+    const std::string& now = text ? *text : text.error().message;
+    if (!is_new && seen->second == now) continue;
+    seen->second = now;
+    if (!text) {
+      tell_(text.error().message);
+    } else if (looks_like_definition(*text)) {
+      apply(file, *text);
+    } else if (!text->empty()) {  // an empty one is about to be written
+      tell_(passed_over(file));
+    }
   }
 }
 
 Status WorkflowFolder::watch(const sigset_t& signals) {
   const Descriptor inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   const Descriptor ends(signalfd(-1, &signals, SFD_CLOEXEC));
-  if (inotify.get() < 0 || ends.get() < 0) {
+  if (!inotify || !ends) {
     return fail("dev.watch", fmt::format("the folder cannot be watched: {}", std::strerror(errno)));
   }
-  watch_folders(inotify.get(), folder_);
+  watch_folders(inotify.fd(), folder_);
   std::array<pollfd, 2> waiting{
-      {{.fd = ends.get(), .events = POLLIN}, {.fd = inotify.get(), .events = POLLIN}}};
+      {{.fd = ends.fd(), .events = POLLIN}, {.fd = inotify.fd(), .events = POLLIN}}};
   while (true) {
     if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
       return fail("dev.watch", fmt::format("waiting for changes: {}", std::strerror(errno)));
     }
     if (waiting[0].revents != 0) return {};
     std::array<char, 16384> changes;
-    while (read(inotify.get(), changes.data(), changes.size()) > 0) {
+    while (read(inotify.fd(), changes.data(), changes.size()) > 0) {
     }
-    watch_folders(inotify.get(), folder_);  // a new folder is watched from now on
+    watch_folders(inotify.fd(), folder_);  // a new folder is watched from now on
     apply_changes();
   }
 }

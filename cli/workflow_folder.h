@@ -22,8 +22,9 @@ class WorkflowFolder {
   WorkflowFolder(std::filesystem::path folder, Service& service, Tell tell)
       : folder_(std::move(folder)), service_(service), tell_(std::move(tell)) {}
 
-  /// Applies every `*.yaml`, `*.yml` and `*.json` below the folder that has states, holds no
-  /// scenarios and has changed since it was looked at last. Findings are told; they stop nothing.
+  /// Applies every definition below the folder that has changed since the last call
+  /// (definition_files.h). Findings, files that are not definitions and files that cannot be read
+  /// are reported to `tell` once for each of their texts; they stop nothing.
   void apply_changes();
 
   /// Calls apply_changes whenever something below the folder changes, until one of `signals` (which
@@ -36,7 +37,7 @@ class WorkflowFolder {
   std::filesystem::path folder_;
   Service& service_;
   Tell tell_;
-  std::map<std::filesystem::path, std::string> seen_;  ///< the text that was applied last
+  std::map<std::filesystem::path, std::string> seen_;  ///< text or error at the last call
 };
 
 }  // namespace millrace

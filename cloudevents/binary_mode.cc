@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/event_builder.h"
 #include "cloudevents/event_check.h"
@@ -51,7 +52,24 @@ Result<std::string> decode_header_value(std::string_view name, std::string_view 
   return std::move(*text);
 }
 
+/// The binding carries any bytes. A sender that says they are JSON and sends something else has
+/// made a mistake, and a workflow would get the Base64 of it.
+Status check_data(const std::optional<std::string>& content_type, std::string_view body) {
+  if (has_declared_data(content_type, body)) return {};
+  const Result<Json> json = parse_json(body);
+  const std::string why = json ? "a byte order mark or a NUL" : json.error().message;
+  return fail(
+      kEventMalformedData.code,
+      fmt::format("the content type is {} and the body is not a JSON text: {}; send JSON, or "
+                  "another content type",
+                  shown(*content_type), why));
+}
+
 }  // namespace
+
+bool has_declared_data(const std::optional<std::string>& content_type, std::string_view body) {
+  return !content_type || body.empty() || !is_json_content_type(content_type) || is_json_text(body);
+}
 
 bool is_attribute_header(std::string_view name) {
   return same_header(name.substr(0, kAttributePrefix.size()), kAttributePrefix);
@@ -128,7 +146,12 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
                             "expected one of them, or the same",
                             shown(*type), shown(*builder.datacontenttype())));
   }
-  if (!body.empty()) builder.set_data(std::string(body));
+  if (!body.empty()) {
+    if (const Status checked = check_data(builder.datacontenttype(), body); !checked) {
+      return tl::unexpected(checked.error());
+    }
+    builder.set_data(std::string(body));
+  }
   return std::move(builder).finish();
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/event.h"
@@ -29,6 +31,10 @@ Result<ContentMode> content_mode(const Headers& headers);
 
 /// What counts against the limit on one event: the body and the `ce-` headers.
 size_t binary_size(const Headers& headers, std::string_view body);
+
+/// Whether the body is what the event's content type declares: a JSON text where it is JSON, any
+/// bytes where it is something else or absent.
+bool has_declared_data(const std::optional<std::string>& content_type, std::string_view body);
 
 /// Reads an event in binary mode. Its extensions are all text; an empty body is no data. Takes the
 /// content type from `content-type` or `ce-datacontenttype`, which must agree. Errors: `event.*`

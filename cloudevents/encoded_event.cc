@@ -16,7 +16,12 @@ std::optional<Attributes> read_plain(ContentMode mode, const NatsMessage& messag
     return read_plain_json(message.data);
   }
   if (mode == ContentMode::kBinary && binary_size(message.headers, message.data) <= max_bytes) {
-    return read_plain_headers(message.headers);
+    std::optional<Attributes> attributes = read_plain_headers(message.headers);
+    if (!attributes) return attributes;
+    const std::optional<std::string_view> type = attributes->find("datacontenttype");
+    const std::optional<std::string> declared =
+        type ? std::optional<std::string>(*type) : std::nullopt;
+    if (has_declared_data(declared, message.data)) return attributes;
   }
   return std::nullopt;
 }

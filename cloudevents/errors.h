@@ -61,6 +61,9 @@ inline constexpr EventError kEventDataConflict{"event.data_conflict",
                                                "Both `data` and `data_base64` are there."};
 inline constexpr EventError kEventDataBase64{"event.data_base64",
                                              "`data_base64` is no string of padded Base64."};
+inline constexpr EventError kEventMalformedData{
+    "event.malformed_data",
+    "In binary mode, the content type is JSON and the body is not a JSON text."};
 
 /// All of them, in the order above.
 inline constexpr std::array kEventErrors = {kEventTooLarge,
@@ -82,6 +85,7 @@ inline constexpr std::array kEventErrors = {kEventTooLarge,
                                             kEventAttributeValue,
                                             kEventTime,
                                             kEventDataConflict,
-                                            kEventDataBase64};
+                                            kEventDataBase64,
+                                            kEventMalformedData};
 
 }  // namespace millrace

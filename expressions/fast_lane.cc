@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "base/check.h"
 #include "expressions/fast_lane_node.h"
 #include "expressions/jq_text.h"
@@ -32,7 +33,7 @@ const std::string& text_of(const J& string) {
 
 template <class J>
 double number_of(const J& number) {
-  return number.template get<double>();
+  return double_of(number);
 }
 
 template <class J>
@@ -54,7 +55,7 @@ template <class J>
 Rank rank(const J& value) {
   if (value.is_null()) return Rank::kNull;
   if (value.is_boolean()) return value.template get<bool>() ? Rank::kTrue : Rank::kFalse;
-  if (value.is_number()) return Rank::kNumber;
+  if (is_any_number(value)) return Rank::kNumber;
   if (value.is_string()) return Rank::kString;
   return value.is_array() ? Rank::kArray : Rank::kObject;
 }
@@ -88,7 +89,7 @@ int three_way(const T& a, const T& b) {
 /// objects first by their sorted keys.
 int compare(const Json& a, const Json& b) {
   if (const int order = three_way(rank(a), rank(b)); order != 0) return order;
-  if (a.is_number()) {
+  if (is_any_number(a)) {
     if (std::isnan(number_of(a))) return -1;
     return std::isnan(number_of(b)) ? 1 : three_way(number_of(a), number_of(b));
   }
@@ -155,7 +156,7 @@ struct Extent {
 template <class J>
 Extent extent(const J& value) {
   if (value.is_string()) return {text_of(value).size() + 2, 0};
-  if (value.is_number()) return {8, 0};
+  if (is_any_number(value)) return {8, 0};
   if (!value.is_structured()) return {4, 0};
   Extent whole{2, 0};
   for (auto member = value.begin(); member != value.end(); ++member) {
@@ -209,7 +210,7 @@ class Run {
       case Node::Kind::kNegate: {
         const J* operand = evaluate(node.children[0], input, scratch);
         if (operand == nullptr) return nullptr;
-        if (!operand->is_number()) return fail_on(*operand, "cannot be negated");
+        if (!is_any_number(*operand)) return fail_on(*operand, "cannot be negated");
         return number(-number_of(*operand), scratch);
       }
       case Node::Kind::kEqual:
@@ -382,7 +383,7 @@ class Run {
   }
 
   const J* sum(const J* left, const J& right, J& scratch) {
-    if (left->is_number() && right.is_number()) {
+    if (is_any_number(*left) && is_any_number(right)) {
       return number(number_of(*left) + number_of(right), scratch);
     }
     const bool of_one_kind = (left->is_string() && right.is_string()) ||
@@ -401,7 +402,7 @@ class Run {
   }
 
   const J* difference(const J* left, const J& right, J& scratch) {
-    if (left->is_number() && right.is_number()) {
+    if (is_any_number(*left) && is_any_number(right)) {
       return number(number_of(*left) - number_of(right), scratch);
     }
     if (!left->is_array() || !right.is_array()) {
@@ -449,7 +450,7 @@ class Run {
 
   const J* length(const J& input, J& scratch) {
     if (input.is_boolean()) return fail_on(input, "has no length");
-    if (input.is_number()) return number(std::abs(number_of(input)), scratch);
+    if (is_any_number(input)) return number(std::abs(number_of(input)), scratch);
     size_t length = input.size();  // of null it is 0
     if (input.is_string()) {
       const std::string& text = text_of(input);

@@ -1,5 +1,6 @@
 #include "expressions/jq_syntax.h"
 
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,18 @@ char closer_of(char opener) {
     default:
       return '}';
   }
+}
+
+bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// The placeholder of another language that the program is, such as `${ .x }`; empty if it is none.
+std::string_view foreign_placeholder(std::string_view program) {
+  const size_t first = program.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "";
+  const std::string_view text = program.substr(first);
+  if (text.starts_with("${")) return "${ … }";
+  if (text.starts_with("{{")) return "{{ … }}";
+  return "";
 }
 
 }  // namespace
@@ -70,6 +83,9 @@ Status check_program_text(std::string_view program) {
   if (const size_t at = program.find('\0'); at != std::string_view::npos) {
     return fail("jq.malformed", fmt::format("the jq program has a NUL byte at byte {}", at));
   }
+  if (const std::string_view foreign = foreign_placeholder(program); !foreign.empty()) {
+    return fail("jq.syntax", fmt::format("`{}` is not jq; write jq(…) around the query", foreign));
+  }
   const JqEnd end = scan_jq(program);
   switch (end.kind) {
     case JqEnd::Kind::kEnd:
@@ -84,6 +100,73 @@ Status check_program_text(std::string_view program) {
   }
   return fail("jq.unbalanced", fmt::format("the `{}` at byte {} of the jq program closes nothing",
                                            program[end.at], end.at));
+}
+
+std::string without_literals(std::string_view program) {
+  std::string out(program);
+  std::vector<char> open;  // a quote on top: inside a string
+  for (size_t i = 0; i < out.size(); ++i) {
+    const char c = out[i];
+    if (!open.empty() && open.back() == '"') {
+      if (c == '"') {
+        open.pop_back();
+        continue;
+      }
+      out[i] = ' ';
+      if (c != '\\' || i + 1 == out.size()) continue;
+      ++i;
+      if (out[i] == '(') {
+        open.push_back('(');
+      } else {
+        out[i] = ' ';
+      }
+      continue;
+    }
+    if (c == '#') {
+      while (i < out.size() && out[i] != '\n') out[i++] = ' ';
+    } else if (c == '"' || c == '(') {
+      open.push_back(c);
+    } else if (c == ')' && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  return out;
+}
+
+bool assigns(std::string_view program) {
+  const std::string text = without_literals(program);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '=') continue;
+    if (i + 1 < text.size() && text[i + 1] == '=') {
+      ++i;  // `==`
+      continue;
+    }
+    const char before = i == 0 ? ' ' : text[i - 1];
+    if (before != '!' && before != '<' && before != '>') return true;
+  }
+  return false;
+}
+
+size_t find_split_key(std::string_view program, std::string_view key) {
+  const std::string text = without_literals(program);
+  const std::string path = "." + std::string(key);
+  for (size_t at = text.find(path); at != std::string::npos; at = text.find(path, at + 1)) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const char behind = at + path.size() < text.size() ? text[at + path.size()] : ' ';
+    const bool is_from_input =
+        !is_in_name(before) && before != ']' && before != ')' && before != '"' && before != '?';
+    if (is_from_input && !is_in_name(behind)) return at;
+  }
+  return std::string::npos;
+}
+
+std::string syntax_hint(std::string_view program) {
+  const std::string text = without_literals(program);
+  if (text.find("&&") != std::string::npos) return "; write `and` for `&&`";
+  if (text.find("||") != std::string::npos) return "; write `or` for `||`";
+  if (text.find("===") != std::string::npos) return "; write `==` for `===`";
+  if (text.find('\'') != std::string::npos) return "; a string of jq stands in double quotes";
+  return "";
 }
 
 }  // namespace millrace

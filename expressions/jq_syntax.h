@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -29,8 +30,25 @@ struct JqEnd {
 /// pairs of brackets.
 JqEnd scan_jq(std::string_view text, size_t from = 0);
 
-/// What can be said of a program without jq. Errors: `jq.too_long`, `jq.empty`, `jq.malformed` (a
-/// NUL byte), `jq.unbalanced` (brackets or quotes; names the byte).
+/// Checks what can be checked of a program without jq. Errors: `jq.too_long`, `jq.empty`,
+/// `jq.malformed` (a NUL byte), `jq.unbalanced` (brackets or quotes; names the byte), `jq.syntax`
+/// (the placeholder of another language: `${ .x }`, `{{ .x }}`).
 Status check_program_text(std::string_view program);
+
+/// Returns the program with a blank for each byte of its comments and of the literal text of its
+/// strings; what is interpolated into a string stays. All bytes keep their places, so operators and
+/// paths can be searched for.
+std::string without_literals(std::string_view program);
+
+/// Whether the program assigns (`=`, `|=`, `+=`, …) anywhere.
+bool assigns(std::string_view program);
+
+/// Returns the byte at which the program reads `key`, which has dots in it, as a path of several
+/// steps from the input (`.payment.received`); npos if it does not.
+size_t find_split_key(std::string_view program, std::string_view key);
+
+/// Returns what usually lies behind a syntax error in the program, to be put behind jq's message:
+/// `; write "and" for "&&"`. Empty if nothing is recognised.
+std::string syntax_hint(std::string_view program);
 
 }  // namespace millrace

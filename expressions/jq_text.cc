@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
+
 namespace millrace {
 namespace {
 
@@ -86,8 +88,8 @@ template <class J>
 void append_jq_text(const J& value, std::string& out, size_t enough) {
   if (value.is_string()) {
     append_string(*value.template get_ptr<const std::string*>(), out, enough);
-  } else if (value.is_number()) {
-    append_number(value.template get<double>(), out);
+  } else if (is_any_number(value)) {
+    append_number(double_of(value), out);
   } else if (value.is_null()) {
     out += "null";
   } else if (value.is_boolean()) {

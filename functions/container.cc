@@ -28,7 +28,6 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-using Answer = tl::expected<std::string, WorkflowError>;
 
 constexpr const char* kSharedMount = "/mnt/shared";
 /// What a container writes into its folder is measured, since nothing else bounds it.
@@ -133,6 +132,9 @@ class ContainerRunner::Loop {
     end_all();
   }
 
+  /// Any thread.
+  std::optional<Duration> silence(const InstanceId& task) const { return jobs_.silence(task); }
+
  private:
   using Box = ContainerBox;
   using Job = ContainerJob;
@@ -158,14 +160,14 @@ class ContainerRunner::Loop {
 
   void take(CallAlive message) {
     Job* const job = jobs_.find(message.ticket);
-    if (job != nullptr) jobs_.tell_alive(*job, now_);
+    if (job != nullptr) jobs_.heard(*job);
   }
 
   void take(CallDone message) {
     Job* const job = jobs_.find(message.ticket);
     if (job == nullptr) return;
     const fs::path folder = job->box->folder / to_string(job->task.id);
-    TaskEnded ended{.result = std::move(message.answer)};
+    TaskEnded ended = std::move(message.answer);
     Result<std::vector<TaskVariable>> variables = collect_variables(folder);
     if (variables) {
       ended.variables = *std::move(variables);
@@ -401,7 +403,7 @@ class ContainerRunner::Loop {
     jobs_.tell(job, TaskStarted());
     const Ticket ticket = job.ticket();
     const auto alive = [inbox = inbox_, ticket] { inbox->put(CallAlive{ticket}); };
-    const auto answered = [inbox = inbox_, ticket](Answer answer) {
+    const auto answered = [inbox = inbox_, ticket](TaskEnded answer) {
       inbox->put(CallDone{ticket, std::move(answer)});
     };
     Task task = job.task;
@@ -552,7 +554,7 @@ class ContainerRunner::Loop {
     if (box.calls.size() == 1) job = jobs_.find(*box.calls.begin());
     OutputAllowance nobodys;
     std::vector<std::string> whole = lines.add(bytes, job == nullptr ? nobodys : job->left);
-    if (job != nullptr) jobs_.tell_output(*job, std::move(whole), now_);
+    if (job != nullptr) jobs_.tell_output(*job, std::move(whole));
   }
 
   /// Of an isolated one it may be the result: that shows at the end.
@@ -560,7 +562,7 @@ class ContainerRunner::Loop {
     if (!box.job) return heard(box, box.output_lines, bytes);
     const size_t room = kMaxAnswerBytes + 1 - box.output.size();
     box.output += bytes.substr(0, room);
-    if (Job* const job = jobs_.find(*box.job)) jobs_.tell_alive(*job, now_);
+    if (Job* const job = jobs_.find(*box.job)) jobs_.heard(*job);
   }
 
   // Time.
@@ -636,5 +638,9 @@ ContainerRunner::~ContainerRunner() {
 void ContainerRunner::run(Task task) { inbox_->put(RunTask{std::move(task)}); }
 
 void ContainerRunner::stop(const InstanceId& task) { inbox_->put(StopTask{task}); }
+
+std::optional<Duration> ContainerRunner::silence(const InstanceId& task) const {
+  return loop_->silence(task);
+}
 
 }  // namespace millrace

@@ -43,11 +43,14 @@ class ContainerRunner final : public TaskRunner {
   /// Kills and removes what runs; nothing is told any more.
   ~ContainerRunner() override;
 
-  /// Tells TaskStarted when the container is started or called, TaskAlive and TaskOutput as it
-  /// prints. Errors of its own: kFunctionUnavailable (no runtime, no image, the container ended
-  /// without an answer, or does not listen), kFunctionTooLarge, kFunctionFiles.
+  /// Tells TaskStarted when the container is started or called, and TaskOutput as it prints. Errors
+  /// of its own: kFunctionUnavailable (no runtime, no image, the container ended without an answer,
+  /// or does not listen), kFunctionTooLarge, kFunctionFiles.
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  /// Since the container was started or called, or anything came from it. Signs of life are not
+  /// told.
+  std::optional<Duration> silence(const InstanceId& task) const override;
 
  private:
   class Loop;

@@ -9,8 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include <tl/expected.hpp>
-
 #include "base/descriptor.h"
 #include "model/task.h"
 #include "orchestrator/runtime/seams.h"
@@ -35,7 +33,7 @@ struct CallAlive {
 };
 struct CallDone {
   Ticket ticket;
-  tl::expected<std::string, WorkflowError> answer;
+  TaskEnded answer;
 };
 using ContainerMessage = std::variant<RunTask, StopTask, CallAlive, CallDone>;
 

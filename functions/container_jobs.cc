@@ -1,12 +1,6 @@
 #include "functions/container_jobs.h"
 
 namespace millrace {
-namespace {
-
-/// Signs of life without a line to tell.
-constexpr Duration kAliveEvery{1'000};
-
-}  // namespace
 
 ContainerJob* ContainerJobs::add(Task task) {
   const auto [found, is_new] = jobs_.try_emplace(task.id);
@@ -31,6 +25,7 @@ ContainerJob* ContainerJobs::find(const Ticket& ticket) {
 void ContainerJobs::forget(const ContainerJob& job) {
   const InstanceId id = job.task.id;
   if (job.task.deadline) deadlines_.erase({*job.task.deadline, id});
+  signs_.forget(id);
   jobs_.erase(id);
 }
 
@@ -59,18 +54,12 @@ std::optional<TimePoint> ContainerJobs::next_deadline() const {
 }
 
 void ContainerJobs::tell(const ContainerJob& job, decltype(TaskReport::what) what) {
+  heard(job);
   sink_.report({.task = job.task.id, .what = std::move(what)}, {});
 }
 
-void ContainerJobs::tell_alive(ContainerJob& job, Duration now) {
-  if (now - job.told < kAliveEvery) return;
-  job.told = now;
-  tell(job, TaskAlive());
-}
-
-void ContainerJobs::tell_output(ContainerJob& job, std::vector<std::string> lines, Duration now) {
-  if (lines.empty()) return tell_alive(job, now);
-  job.told = now;
+void ContainerJobs::tell_output(ContainerJob& job, std::vector<std::string> lines) {
+  heard(job);
   for (std::string& line : lines) tell(job, TaskOutput{std::move(line)});
 }
 

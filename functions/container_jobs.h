@@ -1,5 +1,5 @@
 // ContainerJobs: the tasks that are done in containers, from run() to their end, and what is told
-// of them. For one thread.
+// of them. For one thread, but for what says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 #include "functions/container_inbox.h"
 #include "functions/output_lines.h"
+#include "functions/signs_of_life.h"
 
 namespace millrace {
 
@@ -24,7 +25,6 @@ struct ContainerJob {
   uint64_t number = 0;
   ContainerBox* box = nullptr;  ///< none: it waits
   OutputAllowance left;
-  Duration told{};  ///< when it was last told to be alive
 
   Ticket ticket() const { return {task.id, number}; }
 };
@@ -48,16 +48,20 @@ class ContainerJobs {
   ContainerJob* overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 
+  /// That is a sign of life too.
   void tell(const ContainerJob& job, decltype(TaskReport::what) what);
-  /// Not more often than is of use.
-  void tell_alive(ContainerJob& job, Duration now);
-  /// Lines, or that there is life without a whole one.
-  void tell_output(ContainerJob& job, std::vector<std::string> lines, Duration now);
+  /// There was a sign of life, of which nothing is told.
+  void heard(const ContainerJob& job) { signs_.heard(job.task.id); }
+  void tell_output(ContainerJob& job, std::vector<std::string> lines);
   /// What is left of a stream, and these bytes behind it.
   void tell_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes);
 
+  /// How long nothing was heard of the task; nullopt: it has not begun. Any thread.
+  std::optional<Duration> silence(const InstanceId& task) const { return signs_.silence(task); }
+
  private:
   TaskSink& sink_;
+  SignsOfLife signs_;
   std::unordered_map<InstanceId, ContainerJob> jobs_;
   std::set<std::pair<TimePoint, InstanceId>> deadlines_;
   uint64_t last_number_ = 0;

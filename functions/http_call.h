@@ -4,10 +4,7 @@
 #include <functional>
 #include <string>
 
-#include <tl/expected.hpp>
-
 #include "base/ids.h"
-#include "model/instance.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -19,7 +16,7 @@ struct HttpCall {
   /// Something of the answer came. Any thread; may be called after stop().
   std::function<void()> alive;
   /// Once, on any thread: the body of the answer, or the error. After stop() it may be left out.
-  std::function<void(tl::expected<std::string, WorkflowError>)> done;
+  std::function<void(TaskEnded)> done;
 };
 
 class HttpCaller {

@@ -28,6 +28,10 @@ constexpr int kPollMs = 10'000;
 constexpr long kKeepAliveIdleSeconds = 60;
 constexpr long kKeepAliveEverySeconds = 15;
 
+/// How long a connection may have been idle for a request that is sent once: less than any peer
+/// waits before it closes one.
+constexpr long kMostIdleSeconds = 1;
+
 constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(24);
 
 template <auto function>
@@ -109,6 +113,7 @@ std::string_view code_of(CURLcode code, bool was_sent) {
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_PARTIAL_FILE:
+    case CURLE_SEND_FAIL_REWIND:
       return kHttpClosed;
     default:
       return kHttpProtocol;
@@ -151,6 +156,8 @@ class Transfer {
   Result<HttpAnswer> outcome(CURLcode code);
 
  private:
+  void set_body();
+  size_t give_body(char* to, size_t most);
   size_t take_header(size_t size);
   size_t take_body(std::string_view bytes);
   void tell_sent();
@@ -167,6 +174,7 @@ class Transfer {
   std::string too_large_;  ///< what is, and than what; empty: nothing
   size_t header_bytes_ = 0;
   std::string body_;
+  size_t given_ = 0;  ///< of the request's body, where it is sent once
 };
 
 void Transfer::prepare(const HttpSettings& settings) {
@@ -195,11 +203,7 @@ void Transfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "millrace");
 
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-  if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT") {
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(request_.body.size()));
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
-  }
+  set_body();
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   // What libcurl would add: a round trip before a large body, and the content type of a form.
   add(header_list_, "Expect:");
@@ -228,7 +232,42 @@ void Transfer::prepare(const HttpSettings& settings) {
       });
 }
 
+void Transfer::set_body() {
+  CURL* const easy = easy_.get();
+  if (request_.body.empty()) {
+    // Without a body there is nothing to seek in: only on a connection that was never used does
+    // libcurl send such a request once.
+    if (request_.once) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    if (request_.method != "POST" && request_.method != "PUT") return;
+  }
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                   static_cast<curl_off_t>(request_.body.size()));
+  if (!request_.once || request_.body.empty()) {
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
+    return;
+  }
+  // libcurl has no switch against sending again on another connection. But for that it has to seek
+  // back to the beginning of the body, and the transfer fails where it cannot.
+  curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMostIdleSeconds);
+  curl_easy_setopt(easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy, CURLOPT_READDATA, this);
+  curl_easy_setopt(
+      easy, CURLOPT_READFUNCTION, +[](char* to, size_t size, size_t most, void* self) -> size_t {
+        return static_cast<Transfer*>(self)->give_body(to, size * most);
+      });
+  curl_easy_setopt(
+      easy, CURLOPT_SEEKFUNCTION,
+      +[](void*, curl_off_t, int) -> int { return CURL_SEEKFUNC_FAIL; });
+}
+
+size_t Transfer::give_body(char* to, size_t most) {
+  const size_t copied = request_.body.copy(to, most, given_);
+  given_ += copied;
+  return copied;
+}
+
 void Transfer::tell_sent() {
+  given_ = 0;  // had any of it been sent on another connection, libcurl would not have come here
   if (!std::exchange(was_sent_, true) && watch_.sent) watch_.sent();
 }
 
@@ -255,6 +294,11 @@ size_t Transfer::take_body(std::string_view bytes) {
 Result<HttpAnswer> Transfer::outcome(CURLcode code) {
   if (!too_large_.empty()) {
     return fail(std::string(kHttpTooLarge), "the answer has " + too_large_);
+  }
+  if (code == CURLE_SEND_FAIL_REWIND) {
+    return fail(std::string(kHttpClosed),
+                "the connection was closed before an answer came; the request is not sent again, "
+                "because what it asks for may have been done");
   }
   if (code != CURLE_OK) {
     const char* const said =

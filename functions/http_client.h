@@ -47,6 +47,8 @@ struct HttpRequest {
   /// From when it has not to wait for others any more. None: until it is cancelled.
   std::optional<Duration> timeout;
   bool urgent = false;  ///< goes before those that wait for a connection
+  /// The body is sent at most once: the peer must not do the work twice.
+  bool once = false;
 };
 
 struct HttpAnswer {
@@ -77,7 +79,9 @@ struct HttpSettings {
 
 /// HTTP/1.1, connections are used again; TLS peers are verified; a redirect is an answer like any
 /// other. A connection that was used again and ends before anything came of the answer is made
-/// anew and the request sent once more, so a peer that dies of a request may see it twice.
+/// anew and the request sent again, up to five times: a peer that dies of a request may see it as
+/// often. A request that is to be sent `once` ends with `http.closed` instead, and uses only
+/// connections that were in use less than a second ago, which peers hardly ever close.
 class HttpClient {
  public:
   using Ticket = uint64_t;

@@ -50,7 +50,10 @@ Headers task_headers(const Task& task, const std::string& folder) {
                      {"Direktiv-Namespace", task.space},
                      {"Direktiv-Step", task.state},
                      {"Direktiv-Attempt", std::to_string(task.attempt)}};
-  if (task.deadline) headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  if (const auto deadline = deadline_if_begun(task, now)) {
+    headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
+  }
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   return headers;
 }
@@ -59,16 +62,17 @@ Headers task_headers(const Task& task, const std::string& folder) {
 
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch) {
-  return client.send({.url = url, .headers = task_headers(task, folder), .body = task.input},
-                     {.sent = std::move(watch.sent),
-                      .alive = std::move(watch.alive),
-                      .done = [done = std::move(watch.done)](Result<HttpAnswer> answer) {
-                        if (answer) {
-                          done(read_answer(std::move(*answer)));
-                        } else {
-                          done(tl::unexpected(function_error(answer.error())));
-                        }
-                      }});
+  return client.send(
+      {.url = url, .headers = task_headers(task, folder), .body = task.input, .once = true},
+      {.sent = std::move(watch.sent),
+       .alive = std::move(watch.alive),
+       .done = [done = std::move(watch.done)](Result<HttpAnswer> answer) {
+         if (answer) {
+           done(read_answer(std::move(*answer)));
+         } else {
+           done({.result = tl::unexpected(function_error(answer.error()))});
+         }
+       }});
 }
 
 void stop_service(HttpClient& client, const std::string& url, const InstanceId& task) {
@@ -80,7 +84,9 @@ void stop_service(HttpClient& client, const std::string& url, const InstanceId& 
               {.done = [](const Result<HttpAnswer>&) {}});
 }
 
-tl::expected<std::string, WorkflowError> read_answer(HttpAnswer answer) {
+namespace {
+
+tl::expected<std::string, WorkflowError> read_result(HttpAnswer& answer) {
   const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
   if (code != nullptr && !code->empty()) {
     const std::string* const said = find_header(answer.headers, "Direktiv-ErrorMessage");
@@ -98,6 +104,17 @@ tl::expected<std::string, WorkflowError> read_answer(HttpAnswer answer) {
   return std::move(answer.body);
 }
 
+}  // namespace
+
+TaskEnded read_answer(HttpAnswer answer) {
+  TaskEnded ended{.result = read_result(answer)};
+  constexpr long kTooManyRequests = 429;
+  constexpr long kServiceUnavailable = 503;
+  const bool is_busy = answer.status == kTooManyRequests || answer.status == kServiceUnavailable;
+  if (is_busy && !ended.result) ended.retry_after = answer.retry_after;
+  return ended;
+}
+
 /// One task from run() until nothing more is heard of it. Guarded by the runner's mutex, but for
 /// what no other thread asks for.
 struct HttpServices::Call {
@@ -110,7 +127,6 @@ struct HttpServices::Call {
   std::optional<HttpClient::Ticket> ticket;
   bool was_sent = false;
   bool is_stopped = false;
-  std::chrono::steady_clock::time_point told_alive;  ///< only for the client's thread
 };
 
 HttpServices::HttpServices(HttpClient& client, TaskSink& sink, HttpServiceSettings settings)
@@ -153,35 +169,28 @@ void HttpServices::send(const CallPtr& call) {
     const std::lock_guard lock(mutex_);
     if (!call->is_stopped) {
       // Under the lock, so that nobody hears of it before its ticket is known.
-      call->ticket =
-          call_service(client_, call->url(), call->task, call->folder,
-                       {.sent = [this, call] { started(call); },
-                        .alive = [this, call] { alive(call); },
-                        .done = [this, call](auto result) { answered(call, std::move(result)); }});
+      call->ticket = call_service(
+          client_, call->url(), call->task, call->folder,
+          {.sent = [this, call] { started(call); },
+           .alive = [this, id = call->task.id] { signs_.heard(id); },
+           .done = [this, call](TaskEnded ended) { answered(call, std::move(ended)); }});
       call->task.input = {};  // the client has it; there may be many that wait
       return;
     }
   }
-  answered(call, failed(kFunctionUnavailable, "it was stopped"));
+  answered(call, {.result = failed(kFunctionUnavailable, "it was stopped")});
 }
 
 void HttpServices::started(const CallPtr& call) {
   {
     const std::lock_guard lock(mutex_);
     call->was_sent = true;
-    call->told_alive = std::chrono::steady_clock::now();
   }
+  signs_.heard(call->task.id);
   tell(call, TaskStarted{});
 }
 
-void HttpServices::alive(const CallPtr& call) {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - call->told_alive < settings_.alive_every) return;
-  call->told_alive = now;
-  tell(call, TaskAlive{});
-}
-
-void HttpServices::answered(const CallPtr& call, tl::expected<std::string, WorkflowError> result) {
+void HttpServices::answered(const CallPtr& call, TaskEnded ended) {
   bool leaves_folder = call->folder.empty();
   {
     const std::lock_guard lock(mutex_);
@@ -190,20 +199,21 @@ void HttpServices::answered(const CallPtr& call, tl::expected<std::string, Workf
       stop_service(client_, call->url(), call->task.id);
     }
   }
-  if (leaves_folder) return end(call, {std::move(result), {}});
-  settings_.folders.collect(
-      call->folder, [this, call, result = std::move(result)](auto variables) mutable {
-        if (result && !variables) {
-          return end(call, {tl::unexpected(std::move(variables).error()), {}});
-        }
-        TaskEnded ended{std::move(result), {}};
-        if (ended.result) ended.variables = std::move(*variables);
-        end(call, std::move(ended));
-      });
+  if (leaves_folder) return end(call, std::move(ended));
+  settings_.folders.collect(call->folder,
+                            [this, call, ended = std::move(ended)](auto variables) mutable {
+                              if (ended.result && !variables) {
+                                ended.result = tl::unexpected(std::move(variables).error());
+                              } else if (ended.result) {
+                                ended.variables = std::move(*variables);
+                              }
+                              end(call, std::move(ended));
+                            });
 }
 
 void HttpServices::end(const CallPtr& call, TaskEnded ended) {
   tell(call, std::move(ended));
+  signs_.forget(call->task.id);
   const std::lock_guard lock(mutex_);
   calls_.erase(call->task.id);
   ended_.notify_all();
@@ -223,6 +233,22 @@ void HttpServices::stop(const InstanceId& task) {
   if (found == calls_.end()) return;
   found->second->is_stopped = true;
   if (found->second->ticket) client_.cancel(*found->second->ticket);
+}
+
+bool HttpServices::look(const InstanceId& task) {
+  CallPtr call;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(task);
+    if (found == calls_.end() || !found->second->was_sent) return false;
+    call = found->second;
+  }
+  tell(call, TaskStarted{});
+  return true;
+}
+
+std::optional<Duration> HttpServices::silence(const InstanceId& task) const {
+  return signs_.silence(task);
 }
 
 }  // namespace millrace

@@ -16,6 +16,7 @@
 
 #include "base/time.h"
 #include "functions/http_client.h"
+#include "functions/signs_of_life.h"
 #include "model/task.h"
 #include "orchestrator/runtime/seams.h"
 
@@ -29,11 +30,12 @@ struct ServiceWatch {
   std::function<void()> alive;
   /// Just once, whatever happens: the body of the answer, or the function's error, or one of those
   /// of model/task.h. A call that was cancelled ends with kFunctionUnavailable.
-  std::function<void(tl::expected<std::string, WorkflowError>)> done;
+  std::function<void(TaskEnded)> done;
 };
 
-/// Asks the service at `url` for a task: POST with the input, and `Direktiv-` headers that say what
-/// of. `folder` is where it finds its files; empty: nowhere. Any thread; never blocks.
+/// Asks the service at `url` for a task: POST with the input, sent once, and `Direktiv-` headers
+/// that say what of. `folder` is where it finds its files; empty: nowhere. Any thread; never
+/// blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch);
 
@@ -41,8 +43,9 @@ HttpClient::Ticket call_service(HttpClient& client, const std::string& url, cons
 void stop_service(HttpClient& client, const std::string& url, const InstanceId& task);
 
 /// Reads an answer: a non-empty `Direktiv-ErrorCode` is the function's error, whatever the status;
-/// any status but 2xx without it is kFunctionStatus; else the body is the result.
-tl::expected<std::string, WorkflowError> read_answer(HttpAnswer answer);
+/// any status but 2xx without it is kFunctionStatus; else the body is the result. Of a 429 or 503
+/// comes its Retry-After too.
+TaskEnded read_answer(HttpAnswer answer);
 
 /// Folders that services see too, at the same path: one for each task. Both are called on any
 /// thread and do not block; `done` is called once, on any thread, possibly at once.
@@ -59,8 +62,6 @@ struct SharedFolders {
 };
 
 struct HttpServiceSettings {
-  /// A service is told to be alive this often at most.
-  Duration alive_every{1000};
   /// None: a service may be anywhere, and a task with files ends with kFunctionFiles.
   SharedFolders folders;
 };
@@ -77,6 +78,9 @@ class HttpServices : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  bool look(const InstanceId& task) override;
+  /// Since the request went out, or any byte of the answer came. Signs of life are not told.
+  std::optional<Duration> silence(const InstanceId& task) const override;
 
  private:
   struct Call;
@@ -84,14 +88,14 @@ class HttpServices : public TaskRunner {
 
   void send(const CallPtr& call);
   void started(const CallPtr& call);
-  void alive(const CallPtr& call);
-  void answered(const CallPtr& call, tl::expected<std::string, WorkflowError> result);
+  void answered(const CallPtr& call, TaskEnded ended);
   void end(const CallPtr& call, TaskEnded ended);
   void tell(const CallPtr& call, decltype(TaskReport::what) what);
 
   HttpClient& client_;
   TaskSink& sink_;
   const HttpServiceSettings settings_;
+  SignsOfLife signs_;
 
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -10,15 +10,15 @@ void ServiceCaller::call(HttpCall call) {
   const std::lock_guard guard(lock_);
   const InstanceId id = call.task.id;
   // Nothing is told before the ticket is known: the client's thread waits for the lock.
-  const auto ended = [this, id, done = std::move(call.done)](auto result) {
+  const auto forgets = [this, id, done = std::move(call.done)](TaskEnded ended) {
     {
       const std::lock_guard forgetting(lock_);
       calls_.erase(id);
     }
-    done(std::move(result));
+    done(std::move(ended));
   };
   const HttpClient::Ticket ticket = call_service(client_, call.url, call.task, call.folder,
-                                                 {.alive = std::move(call.alive), .done = ended});
+                                                 {.alive = std::move(call.alive), .done = forgets});
   calls_[id] = {.ticket = ticket, .url = std::move(call.url)};
 }
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <array>
-#include <string>
+#include <optional>
 #include <variant>
+#include <vector>
 
 #include "orchestrator/runtime/seams.h"
 
@@ -12,13 +13,8 @@ namespace millrace {
 
 class TaskRouter final : public TaskRunner {
  public:
-  /// Hears of tasks that nobody can do: they fail with millrace.function.unavailable and `why`.
-  void answer_for_others(TaskSink& sink, std::string why) {
-    sink_ = &sink;
-    why_ = std::move(why);
-  }
-
-  /// Has tasks with that target done by this one. Both outlive the router.
+  /// Has tasks with that target done by this one, which outlives the router. Every kind of target
+  /// has one before a task is run.
   template <class Target>
   void route(TaskRunner& runner) {
     runners_[TaskTarget(Target()).index()] = &runner;
@@ -26,11 +22,14 @@ class TaskRouter final : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  bool look(const InstanceId& task) override;
+  std::optional<Duration> silence(const InstanceId& task) const override;
 
  private:
+  /// Which one a task went to is not kept: to the others its id is none of their own.
+  std::vector<TaskRunner*> each() const;
+
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
-  TaskSink* sink_ = nullptr;
-  std::string why_;
 };
 
 }  // namespace millrace

@@ -2,14 +2,25 @@
 
 #include <exception>
 
+#include "base/bytes.h"
 #include "gateway/problem.h"
 
 namespace millrace {
 
+namespace {
+
+/// The text of an answer, in which bytes that are not UTF-8 are replaced.
+std::string text_of(const Json& body) {
+  std::string text = dump_json(body);
+  return is_utf8(text) ? text : body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
 Response json_response(unsigned status, const Json& body) {
   return {status,
           {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
-          body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+          text_of(body) + "\n"};
 }
 
 void Exchange::answer(Response response) {

@@ -18,13 +18,14 @@ Result<InstanceFilter> filter_of(const Request& request) {
   filter.limit = TRY(limit_parameter(request));
   filter.cursor = text_parameter(request, "cursor");
   if (const std::string status = text_parameter(request, "status"); !status.empty()) {
-    filter.status = parse_status(status);
-    if (!filter.status) {
+    const std::optional<InstanceStatus> parsed = parse_status(status);
+    if (!parsed) {
       return fail("request.parameter",
                   fmt::format("status: {} is none of pending, running, waiting, paused, complete, "
                               "failed, cancelled, timedout",
                               in_quotes(status)));
     }
+    filter.statuses = {*parsed};
   }
   if (const std::string since = text_parameter(request, "since"); !since.empty()) {
     Result<TimePoint> time = parse_rfc3339(since);
@@ -54,6 +55,30 @@ Status read_more(RerunInstance& command, const Request& request) {
   return fail("request.parameter", "from: name the state to run it again from: ?from=STATE");
 }
 
+// The statuses that a command can do something about. On all that a query names it is for these,
+// unless the query names a status itself: in any other status it would be refused.
+
+using Statuses = std::vector<InstanceStatus>;
+
+Statuses statuses_for(const CancelInstance&) {
+  using enum InstanceStatus;
+  return {kPending, kRunning, kWaiting, kPaused};
+}
+Statuses statuses_for(const PauseInstance&) {
+  using enum InstanceStatus;
+  return {kPending, kRunning, kWaiting};
+}
+Statuses statuses_for(const ResumeInstance&) { return {InstanceStatus::kPaused}; }
+Statuses statuses_for(const RetryInstance&) {
+  return {InstanceStatus::kFailed, InstanceStatus::kTimedOut};
+}
+Statuses ended_statuses() {
+  using enum InstanceStatus;
+  return {kComplete, kFailed, kCancelled, kTimedOut};
+}
+Statuses statuses_for(const RestartInstance&) { return ended_statuses(); }
+Statuses statuses_for(const RerunInstance&) { return ended_statuses(); }
+
 /// A command on the instance that the path names.
 template <class T>
 Handler commanding(Service& service) {
@@ -78,14 +103,15 @@ struct Gathering {
   size_t left = 0;
 };
 
-/// A command on all instances that the query names, page by page:
+/// A command on all instances that the query names and that it can do something about, page by
+/// page:
 /// {"done":n,"refused":[{"id","code","detail"}],"next"}.
 template <class T>
 Handler commanding_all(Service& service) {
   return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
     const Request& request = exchange->request();
     InstanceFilter filter = TRY(filter_of(request));
-    if (filter.workflow.empty() && !filter.status && !filter.since &&
+    if (filter.workflow.empty() && filter.statuses.empty() && !filter.since &&
         !TRY(flag_parameter(request, "all"))) {
       return fail("request.parameter",
                   "say which instances: ?workflow=, ?status=, ?since=, or ?all=1");
@@ -94,6 +120,7 @@ Handler commanding_all(Service& service) {
     T command;
     command.space = TRY(namespace_of(request));
     TRY(read_more(command, request));
+    if (filter.statuses.empty()) filter.statuses = statuses_for(command);
     const Json page = TRY(service.instances(command.space, filter));
     const auto gathering = std::make_shared<Gathering>();
     gathering->left = page["items"].size();

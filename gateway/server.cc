@@ -1,7 +1,9 @@
 #include "gateway/server.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <unordered_set>
@@ -13,6 +15,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "base/thread.h"
 #include "gateway/connection.h"
@@ -48,11 +51,12 @@ class Mailbox {
   asio::io_context* io_;
 };
 
-/// `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780`.
+/// `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780`, `:8780`.
 Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   const auto malformed = [&] {
     return fail("gateway.malformed_address",
-                fmt::format("{} is no address to listen on; write 127.0.0.1:8780 or [::1]:8780",
+                fmt::format("{} is not an address to listen on; write 127.0.0.1:8780, [::1]:8780 "
+                            "or :8780, which is 127.0.0.1:8780",
                             in_quotes(text)));
   };
   const size_t colon = text.rfind(':');
@@ -63,7 +67,7 @@ Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   const auto [stopped, wrong] = std::from_chars(text.data() + colon + 1, end, port);
   if (wrong != std::errc() || stopped != end) return malformed();
 
-  if (host == "localhost") host = "127.0.0.1";
+  if (host == "localhost" || host.empty()) host = "127.0.0.1";
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
@@ -79,6 +83,10 @@ Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
                             in_quotes(text)));
   }
   return tcp::endpoint(address, port);
+}
+
+tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view why) {
+  return fail("gateway.listen", fmt::format("listening on {}: {}", address, why));
 }
 
 size_t largest_body(const RequestLimits& limits) {
@@ -97,17 +105,15 @@ class HttpServer::Impl : public ConnectionHost {
         workers_(options_.transport.worker_threads, options_.transport.waiting_requests),
         broker_(1, options_.transport.waiting_requests) {}
 
-  Status listen() {
+  Status listen(Descriptor address) {
     const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
     try {
-      acceptor_.open(endpoint.protocol());
-      acceptor_.set_option(tcp::acceptor::reuse_address(true));
-      acceptor_.bind(endpoint);
+      acceptor_.assign(endpoint.protocol(), address.fd());
+      address.release();
       acceptor_.listen();
       port_ = acceptor_.local_endpoint().port();
     } catch (const boost::system::system_error& error) {
-      return fail("gateway.listen",
-                  fmt::format("listening on {}: {}", options_.listen, error.code().message()));
+      return cannot_listen(options_.listen, error.code().message());
     }
     accept();
     thread_ = std::thread([this] {
@@ -253,11 +259,26 @@ class HttpServer::Impl : public ConnectionHost {
   std::thread thread_;
 };
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Service& service) {
-  auto impl = std::make_unique<Impl>(std::move(options), service);
-  if (Status listening = impl->listen(); !listening) {
-    return tl::unexpected(std::move(listening).error());
+Result<Descriptor> HttpServer::bind(const std::string& listen, bool has_token) {
+  const tcp::endpoint endpoint = TRY(parse_address(listen, has_token));
+  Descriptor socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  if (!socket || ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(socket.fd(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    return cannot_listen(listen, std::strerror(errno));
   }
+  return socket;
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Service& service) {
+  Descriptor address = TRY(bind(options.listen, options.token.has_value()));
+  return start(std::move(options), std::move(address), service);
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descriptor address,
+                                                      Service& service) {
+  auto impl = std::make_unique<Impl>(std::move(options), service);
+  TRY(impl->listen(std::move(address)));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "gateway/bearer_token.h"
@@ -33,7 +34,7 @@ struct TransportLimits {
 class HttpServer {
  public:
   struct Options {
-    std::string listen = "127.0.0.1:8780";  ///< host:port; port 0 is a free one
+    std::string listen = "127.0.0.1:8780";  ///< host:port, no host is loopback; port 0 a free one
     std::vector<std::string> hosts;         ///< Host headers to answer for beside loopback's
     std::optional<BearerToken> token;       ///< asked for by every route that is not `open`
     RequestLimits requests;
@@ -44,6 +45,13 @@ class HttpServer {
   /// `gateway.refused_address` (not loopback, and no token), `gateway.listen` (in the system's
   /// words).
   static Result<std::unique_ptr<HttpServer>> start(Options options, Service& service);
+
+  /// The address `listen` taken, so that what is wrong with it is known before other parts of a
+  /// program start; connections are refused until `start` is called with it. Errors as `start`.
+  static Result<Descriptor> bind(const std::string& listen, bool has_token);
+  /// `address` is what bind() gave for `options.listen`.
+  static Result<std::unique_ptr<HttpServer>> start(Options options, Descriptor address,
+                                                   Service& service);
 
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

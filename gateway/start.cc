@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/event.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
@@ -21,12 +22,19 @@ namespace {
 
 constexpr size_t kMaxKey = 255;
 
-/// Valid JSON whatever the content type says, else the bytes in Base64 (SEMANTICS "States", any
-/// JSON as input). JSON that nests too deep is refused, since nobody means its Base64.
-Result<Json> input_of(const std::string& body) {
+/// Valid JSON whatever the content type says, else the bytes in Base64. JSON that nests too deep or
+/// has a number beyond a double, and what is not JSON under a content type that says so, is
+/// refused.
+Result<Json> input_of(const Request& request) {
+  const std::string& body = request.body;
   if (body.empty()) return Json::object();
   Result<Json> json = parse_json(body);
-  if (json || json.error().code == "json.depth") return json;
+  if (json || json.error().code != "json.malformed") return json;
+  if (const std::string* type = find_header(request.headers, "Content-Type");
+      type != nullptr && is_json_content_type(*type)) {
+    return fail_in(fmt::format("the content type is {} and the body is not JSON", in_quotes(*type)),
+                   std::move(json).error());
+  }
   return Json(base64_encode(body));
 }
 
@@ -95,7 +103,7 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
   StartInstance command;
   command.space = TRY(namespace_of(request));
   command.workflow = TRY(workflow_of(request));
-  command.input = TRY(input_of(request.body));
+  command.input = TRY(input_of(request));
   command.idempotency_key = TRY(key_of(request));
   command.own_policy = TRY(own_policy_of(request));
   const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));

@@ -26,6 +26,13 @@ Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  exchange->expect_long_wait();
+  service.verify(exchange->back<Result<Json>>(
+      [exchange](const Result<Json>& report) { exchange->reply(report); }));
+  return {};
+}
+
 }  // namespace
 
 void add_system_routes(Router& router, Service& service) {
@@ -39,6 +46,9 @@ void add_system_routes(Router& router, Service& service) {
       {.method = "GET",
        .path = "/v1/info",
        .handler = reading([&service](const Request&) -> Result<Json> { return service.info(); })});
+  router.add({.method = "GET", .path = "/v1/verify", .handler = [&service](const auto& exchange) {
+                return verify(service, exchange);
+              }});
   router.add({.method = "GET", .path = "/metrics", .handler = [&service](const auto& exchange) {
                 return metrics(service, exchange);
               }});
@@ -51,11 +61,20 @@ void add_system_routes(Router& router, Service& service) {
                 return service.listeners(space, limit, text_parameter(request, "cursor"));
               })});
   router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/groups",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string space = TRY(namespace_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                return service.groups(space, limit, text_parameter(request, "cursor"));
+              })});
+  router.add({.method = "GET",
               .path = "/v1/ns/{ns}/dlq",
               .query = {"limit", "cursor"},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                // Not namespace_of: an event's subject may name what no namespace is called.
+                const std::string& space = request.parts.at("ns");
                 const size_t limit = TRY(limit_parameter(request));
                 return service.dead_letters(space, limit, text_parameter(request, "cursor"));
               })});

@@ -47,7 +47,7 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   command.space = TRY(namespace_of(request));
   command.text = std::move(request.body);
 
-  Loaded loaded = service.load_definition(command.text);
+  Loaded loaded = service.load_definition(command.text, command.space);
   if (!loaded.workflow) {
     exchange->answer(refused(loaded.findings));
     return {};
@@ -83,7 +83,7 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }
 
 Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  const Loaded loaded = service.load_definition(exchange->request().body);
+  const Loaded loaded = service.load_definition(exchange->request().body, "");
   if (loaded.findings.has_errors()) {
     exchange->answer(refused(loaded.findings));
   } else {

@@ -15,7 +15,8 @@ struct Resolved {
 };
 
 /// A plain scalar without a tag: null, bool, int, float, or else a string. Integers past 64 bits
-/// become floats, as they do in JSON. Broken: `.inf`, `.nan` and all that JSON has no number for.
+/// become floats, of which to_json() gives the digits back. Broken: `.inf`, `.nan` and all that
+/// JSON has no number for.
 Resolved resolve_plain(std::string_view text);
 
 /// A scalar with a tag as libyaml resolves it (`tag:yaml.org,2002:int`, `!`). Broken: a tag outside

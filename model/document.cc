@@ -1,10 +1,13 @@
 #include "model/document.h"
 
+#include <charconv>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "model/core_schema.h"
 #include "model/yaml_parts.h"
 
@@ -214,6 +217,25 @@ std::optional<Node> parse_document(std::string_view text, Findings& findings) {
   return Builder(*parts, findings).build();
 }
 
+namespace {
+
+/// The text of an integer beyond 64 bits as JSON writes it; empty for any other text.
+std::string_view big_integer_digits(std::string_view text) {
+  constexpr size_t kFewest = 19;
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  const bool is_integer = digits.size() >= kFewest && digits[0] != '0' &&
+                          digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!is_integer) return {};
+  const char* const end = text.data() + text.size();
+  uint64_t number = 0;
+  int64_t negative = 0;
+  const auto read = text[0] == '-' ? std::from_chars(text.data(), end, negative)
+                                   : std::from_chars(text.data(), end, number);
+  return read.ec == std::errc::result_out_of_range ? text : std::string_view();
+}
+
+}  // namespace
+
 Json to_json(const Node& node) {
   switch (node.kind) {
     case Kind::kSequence: {
@@ -226,6 +248,12 @@ Json to_json(const Node& node) {
       for (const Member& member : node.members) out[member.key] = to_json(member.value);
       return out;
     }
+    case Kind::kFloat:
+      // An integer beyond 64 bits, which a field reads as a double and a value keeps.
+      if (const std::string_view digits = big_integer_digits(node.text); !digits.empty()) {
+        return big_integer(digits);
+      }
+      return node.scalar;
     default:
       return node.scalar;
   }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/error_codes.h"
 #include "model/grammar.h"
 
 namespace millrace {
@@ -11,6 +12,7 @@ using Kind = KeyRule::Kind;
 
 constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
 constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
+constexpr const char* kPathOfJq = "^\\.[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$";
 constexpr const char* kRetryText = "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,[^()]+\\)\\s*$";
 
 Json reference(const Mapping& mapping) {
@@ -29,6 +31,23 @@ Json number(const char* type, const KeyRule& key) {
   if (key.min) schema[key.above_min ? "exclusiveMinimum" : "minimum"] = *key.min;
   if (key.max) schema["maximum"] = *key.max;
   return schema;
+}
+
+/// Texts but for those that the pattern finds.
+Json text_without(const char* pattern) {
+  return {{"type", "string"}, {"not", {{"pattern", pattern}}}};
+}
+
+/// A glob of error codes: millrace's own are a closed set.
+Json error_glob() {
+  Json codes = Json::array();
+  for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
+  return {{"type", "string"},
+          {"minLength", 1},
+          {"anyOf",
+           {{{"not", {{"pattern", "^([Dd]irektiv|[Mm]illrace)\\."}}}},
+            {{"pattern", "[*?]"}},
+            {{"enum", std::move(codes)}}}}};
 }
 
 /// The words of `type`: those of all kinds, or of the one.
@@ -53,11 +72,12 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
       return text();
     case Kind::kTemplate:
     case Kind::kEventType:
-    case Kind::kGlob:
     case Kind::kPattern:
     case Kind::kCron:
     case Kind::kFunction:
       return text(1);
+    case Kind::kGlob:
+      return error_glob();
     case Kind::kIdentifier:
       return {{"type", "string"}, {"pattern", kIdentifier}};
     case Kind::kAttribute:
@@ -83,7 +103,8 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
     case Kind::kPatterns:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", kAttributeName}}},
-              {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
+              {"additionalProperties",
+               {{"anyOf", {text_without(kPathOfJq), {{"type", {"number", "boolean"}}}}}}}};
     case Kind::kAttributes:
       return {{"type", "object"}, {"propertyNames", {{"pattern", kAttributeName}}}};
     case Kind::kObject:

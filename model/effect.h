@@ -85,9 +85,10 @@ struct StartTask {
   std::variant<NamedService, Container> runs;
   std::vector<FunctionFile> files;
   LazyJson input;
-  std::optional<TimePoint> deadline;  ///< when it is given up at the latest
-  std::optional<Duration> heartbeat;  ///< for how long it may be silent
-  bool sealed = false;                ///< there is something of a secret in the input
+  std::optional<TimePoint> deadline;            ///< when it is given up at the latest
+  std::optional<Duration> heartbeat;            ///< for how long it may be silent
+  std::optional<Duration> start_to_close = {};  ///< for how long it may run
+  bool sealed = false;                          ///< there is something of a secret in the input
 };
 
 /// Nobody waits for that task any more: have it stopped, as far as that can be.

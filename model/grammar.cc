@@ -199,6 +199,19 @@ constexpr auto kActionTimeoutKeys = [] {
   return rules;
 }();
 
+// Of the settings of a namespace.
+
+constexpr KeyRule kServicePolicyKeys[] = {
+    retries("Tries each call again for which nothing nearer has a policy.", true),
+};
+constexpr Mapping kService = {
+    .name = "Service",
+    .section = "Timeout policies",
+    .meaning = "What calls of a service have where nothing nearer says otherwise.",
+    .groups = {kServicePolicyKeys, kActionTimeoutKeys},
+    .document = "000",
+};
+
 // What every state has, and what most of them have.
 
 constexpr KeyRule kStateKeys[] = {
@@ -945,6 +958,31 @@ constexpr std::array kDefaults = {
     Word{"zart", "one attempt"},
     Word{"direktiv", "one attempt"},
 };
+constexpr Word kOnFailureWhen[] = {
+    {"timeout", "when the workflow's `timeout` is over"},
+    {"any", "before the instance fails, whatever it fails with"},
+};
+constexpr KeyRule kOnFailureKeys[] = {
+    {.name = "state",
+     .kind = Kind::kState,
+     .meaning = "The state that cleans up.",
+     .required = true,
+     .own = true},
+    {.name = "when",
+     .kind = Kind::kWord,
+     .meaning = "What it follows.",
+     .otherwise = "timeout",
+     .words = kOnFailureWhen,
+     .own = true},
+};
+constexpr Mapping kOnFailure = {
+    .name = "OnFailure",
+    .section = "Execution-Level Timeouts",
+    .meaning = "The state that cleans up before an instance fails, once.",
+    .groups = {kOnFailureKeys},
+    .document = "004",
+};
+
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
@@ -1004,8 +1042,10 @@ constexpr KeyRule kWorkflowKeys[] = {
      .meaning = "How long all runs may take together before the instance fails.",
      .own = true},
     {.name = "on_failure",
-     .kind = Kind::kState,
+     .kind = Kind::kObject,
      .meaning = "The state that cleans up when `timeout` is over, before the instance fails.",
+     .object = &kOnFailure,
+     .instead = Kind::kState,
      .own = true},
 };
 constexpr Mapping kWorkflow = {
@@ -1073,6 +1113,7 @@ const Mapping& workflow_grammar() { return kWorkflow; }
 const Mapping& state_grammar() { return kState; }
 
 const Mapping& retry_grammar() { return kRetryPolicy; }
+const Mapping& service_grammar() { return kService; }
 
 std::vector<const Mapping*> all_mappings() {
   std::vector<const Mapping*> all;

@@ -110,7 +110,10 @@ const Mapping& state_grammar();
 /// What stands under `retries`: all vocabularies are among its kinds.
 const Mapping& retry_grammar();
 
-/// Every mapping, each once, those inside another one behind it.
+/// What the settings of a namespace may say of a service beside where it is.
+const Mapping& service_grammar();
+
+/// Every mapping that a definition has, each once, those inside another one behind it.
 std::vector<const Mapping*> all_mappings();
 
 }  // namespace millrace

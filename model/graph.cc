@@ -85,8 +85,17 @@ class Graph {
   }
 
   void add_failure(const Node& document) {
-    const auto found = numbers_.find(text_at(document, "on_failure"));
+    const Member* const member = document.find("on_failure");
+    if (member == nullptr) return;
+    const bool is_mapping = member->value.kind == Node::Kind::kMapping;
+    const auto found = numbers_.find(is_mapping ? text_at(member->value, "state")
+                                                : text_at(document, "on_failure"));
     if (found == numbers_.end()) return;
+    if (is_mapping && text_at(member->value, "when") == "any") {
+      text_ += "  failure_((failure))\n";
+      add_way("failure_", "", name(found->second), "-.->");
+      return;
+    }
     text_ += "  timeout_((timeout))\n";
     add_way("timeout_", text_at(document, "timeout"), name(found->second), "-.->");
   }

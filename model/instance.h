@@ -148,17 +148,20 @@ struct Instance {
   uint64_t entered = 0;     ///< the step in which it came into its state, at this attempt
   uint32_t attempt = 1;     ///< of the state, where its `retries` have it entered again
   uint32_t run = 1;         ///< of the workflow, where its `retries` have it begin anew
+  uint32_t first_run = 1;   ///< the run from which on the workflow's `retries` count
   bool awaits_run = false;  ///< the last run has failed, the next one is due at its kRetry
-  bool failing = false;     ///< it is past its execution's deadline, in `on_failure` or behind it
+  bool failing = false;     ///< its end is settled: it is in `on_failure` or behind that
   bool paused = false;      ///< it takes what comes and does nothing new
   bool cancelling = false;  ///< it ends, cancelled, once the tasks that run have ended
   bool retried = false;     ///< by hand, in its state: schedule_to_close counts for each attempt
-  uint32_t transitions = 0;  ///< made in all, for the bound on them
+  uint32_t transitions = 0;  ///< of this run, for the bound on them
   bool parked = false;       ///< an evaluation is under way for (id, step)
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
   TimePoint execution_from;    ///< from when its execution's deadline counts
+  TimePoint runs_from;         ///< when `first_run` was scheduled
+  TimePoint state_from;        ///< when the first attempt of its state was scheduled
   uint32_t hops = 0;           ///< of the event that last moved it (hops.h)
   uint64_t listen_from = 0;    ///< position of the last event or command that moved it
   uint64_t history_count = 0;  ///< records so far; the number of the next
@@ -170,14 +173,19 @@ struct Instance {
   std::vector<Timer> held_timers;
   /// The actions of the state, by their index.
   std::vector<Call> calls;
-  /// The data as the state found it, where the state may be tried again and has changed it.
+  /// The data as the state found it, while the state leaves and has changed it.
   std::optional<LazyJson> found_data;
   /// What a state has got so far, by its own numbering (eventAnd: the payloads that are in).
   std::vector<std::optional<LazyJson>> slots;
 
   /// The error that the instance will end with: raised and not caught, or the first Error state's.
   std::optional<WorkflowError> error;
-  std::string failed_state;      ///< where an uncaught error was raised
+  /// The state that the failure comes from: it raised the error that nothing caught, or the one
+  /// that led to the Error state. A manual retry begins it again. Empty: nothing has failed.
+  std::string failed_state;
+  /// The data as `failed_state` found it; none: nothing has failed, or an older build did not keep
+  /// it.
+  std::optional<LazyJson> failed_data;
   std::optional<Caller> caller;  ///< who waits for its end; none: nobody does
   uint32_t depth = 0;            ///< how many callers there are above it
   std::string idempotency_key;   ///< of the call that started it; empty: none

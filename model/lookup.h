@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/task.h"
 #include "model/variable.h"
-#include "policies/retry_policy.h"
+#include "policies/action_policy.h"
 
 namespace millrace {
 
@@ -23,6 +24,9 @@ class Lookup {
   virtual LazyJson input(const Instance& instance) const = 0;
   /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
   virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
+  /// What calls of that service have where nothing nearer says otherwise; null: nothing.
+  virtual const ServicePolicy* service_policy(NamespaceNumber space,
+                                              const NamedService& service) const = 0;
   /// What the ids of calls are keyed with, so that only this store can compute them; empty: they
   /// are not.
   virtual std::string_view id_key() const { return {}; }

@@ -223,27 +223,6 @@ std::optional<RetryPolicy> read_retries(Fields& fields) {
   return std::move(written->policy);
 }
 
-const TimeoutKey* WrittenTimeouts::key_of(Vocabulary vocabulary) const {
-  const auto found = std::find_if(keys.begin(), keys.end(), [&](const TimeoutKey* key) {
-    return key != nullptr && key->vocabulary == vocabulary;
-  });
-  return found == keys.end() ? nullptr : *found;
-}
-
-WrittenTimeouts WrittenTimeouts::over(const WrittenTimeouts& farther) const {
-  WrittenTimeouts all = farther;
-  for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    // Zart's one key may give this timeout there, and another one here.
-    if (std::find(keys.begin(), keys.end(), all.keys[i]) != keys.end()) {
-      all.keys[i] = nullptr;
-      all.policy.timeouts[i].reset();
-    }
-    if (keys[i] != nullptr) all.keys[i] = keys[i];
-  }
-  all.policy = policy.over(all.policy);
-  return all;
-}
-
 WrittenTimeouts read_timeouts(Fields& fields) {
   WrittenTimeouts written;
   for (const TimeoutKey& key : kActionTimeouts) {
@@ -269,6 +248,39 @@ WrittenTimeouts read_timeouts(Fields& fields) {
   return written;
 }
 
+namespace {
+
+/// The first of them, as the error of a caller who has no place for all.
+Error first_error(const Findings& findings) {
+  const Finding first = findings.sorted().front();
+  return {first.code,
+          first.path.empty() ? first.message : fmt::format("{}: {}", first.path, first.message)};
+}
+
+}  // namespace
+
+Result<ServicePolicy> read_service_policy(std::string_view json) {
+  Findings findings;
+  ServicePolicy policy;
+  const std::optional<Node> document = parse_document(json, findings);
+  if (document) {
+    Fields fields(*document, "", findings, service_grammar());
+    policy.retries = read_retries(fields);
+    policy.timeouts = read_timeouts(fields);
+    const TimeoutKey* const key = policy.timeouts.key_of(Vocabulary::kTemporal);
+    const TimeoutPolicy& timeouts = policy.timeouts.policy;
+    if (key != nullptr && !timeouts[TimeoutKind::kStartToClose] &&
+        !timeouts[TimeoutKind::kScheduleToClose]) {
+      fields.report(key->name, "definition.missing",
+                    fmt::format("with a {} the service needs a startToCloseTimeout or a "
+                                "scheduleToCloseTimeout",
+                                key->name));
+    }
+  }
+  if (findings.has_errors()) return tl::unexpected(first_error(findings));
+  return policy;
+}
+
 Result<RetryPolicy> read_retry_policy(std::string_view json) {
   Findings findings;
   std::optional<Node> document = parse_document(json, findings);
@@ -281,9 +293,7 @@ Result<RetryPolicy> read_retry_policy(std::string_view json) {
     }
   }
   CHECK(findings.has_errors(), "no policy, and nobody says why");
-  const Finding first = findings.sorted().front();
-  return fail(first.code, first.path.empty() ? first.message
-                                             : fmt::format("{}: {}", first.path, first.message));
+  return tl::unexpected(first_error(findings));
 }
 
 Result<Span> read_timeout(std::string_view text) {

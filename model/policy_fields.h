@@ -3,7 +3,6 @@
 // Pure.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +10,8 @@
 #include "base/result.h"
 #include "model/document.h"
 #include "model/fields.h"
+#include "policies/action_policy.h"
 #include "policies/retry_policy.h"
-#include "policies/timeout_policy.h"
 #include "policies/vocabularies.h"
 
 namespace millrace {
@@ -32,20 +31,14 @@ std::optional<WrittenPolicy> read_retries(const Member& member, const std::strin
 /// The same for the key `retries` of a mapping; nullopt where it has none, too.
 std::optional<RetryPolicy> read_retries(Fields& fields);
 
-/// The timeouts of an action or a function, each with the key that says it.
-struct WrittenTimeouts {
-  TimeoutPolicy policy;
-  std::array<const TimeoutKey*, kTimeoutKinds> keys{};
-
-  /// The first key of that vocabulary; null if there is none.
-  const TimeoutKey* key_of(Vocabulary vocabulary) const;
-
-  /// These, and for what they do not say the others: the nearest key wins, key by key.
-  WrittenTimeouts over(const WrittenTimeouts& farther) const;
-};
-
-/// Reads them. Two keys that give the same timeout are `definition.both_keys`.
+/// Reads the timeouts of an action, a function or a service. Two keys that give the same timeout
+/// are `definition.both_keys`.
 WrittenTimeouts read_timeouts(Fields& fields);
+
+/// Reads what a service of the settings has of policies, as a JSON object with these keys only.
+/// Errors are those of the findings, the first of them; `definition.missing` where a timeout of
+/// Temporal's leaves open how long an attempt may take.
+Result<ServicePolicy> read_service_policy(std::string_view json);
 
 // For a call that starts an instance.
 

@@ -3,6 +3,7 @@
 // is sent again, under the same id, after a restart: whoever does the work may get it twice.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -95,7 +96,15 @@ struct Task {
   std::string input;  ///< JSON
   std::vector<TaskFile> files;
   std::optional<TimePoint> deadline;  ///< when it is given up at the latest, as far as is known
+  std::optional<Duration> start_to_close = {};  ///< for so long may it run from when it begins
 };
+
+/// The earlier of its deadline and of the end of an attempt that begins now.
+inline std::optional<TimePoint> deadline_if_begun(const Task& task, TimePoint now) {
+  if (!task.start_to_close) return task.deadline;
+  const TimePoint end = now + *task.start_to_close;
+  return std::min(task.deadline.value_or(end), end);
+}
 
 /// A file that the function has left behind, to become a variable.
 struct TaskVariable {
@@ -108,6 +117,8 @@ struct TaskVariable {
 
 /// Somebody has begun with it. Not told by runners that begin at once.
 struct TaskStarted {};
+/// No worker had begun with it when its runner looked: the answer to TaskRunner::look.
+struct TaskUnbegun {};
 /// It is still being worked on.
 struct TaskAlive {};
 /// What it prints, for the history of the instance.
@@ -118,11 +129,13 @@ struct TaskOutput {
 struct TaskEnded {
   tl::expected<std::string, WorkflowError> result;  ///< the bytes of the answer
   std::vector<TaskVariable> variables;              ///< set together with the result
+  /// Of a failure: the service's Retry-After, at most a day.
+  std::optional<Duration> retry_after = {};
 };
 
 struct TaskReport {
   InstanceId task;
-  std::variant<TaskStarted, TaskAlive, TaskOutput, TaskEnded> what;
+  std::variant<TaskStarted, TaskUnbegun, TaskAlive, TaskOutput, TaskEnded> what;
   /// The namespace that whoever tells it spoke for, where anybody may tell it: it counts only if
   /// that is the task's. None: the source is the one that has the task.
   std::optional<std::string> space = std::nullopt;

@@ -12,6 +12,7 @@
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
 #include "model/task.h"
+#include "policies/action_policy.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
 #include "policies/retry_policy.h"
@@ -72,13 +73,6 @@ struct Start {
   std::optional<Cron> cron;            ///< kScheduled; without it no tick ever comes
 };
 
-/// How often an action is tried, and how long it may take.
-struct ActionPolicy {
-  std::optional<RetryPolicy> retries;
-  TimeoutPolicy timeouts;
-  bool is_settled = false;  ///< its workflow names whose defaults it has: not the namespace's
-};
-
 /// A workflow of the same namespace, run as an instance of its own.
 struct Subflow {
   std::string workflow;
@@ -105,6 +99,7 @@ struct WorkflowTimeouts {
   /// through this state before, if there is one.
   bool fails = false;
   std::optional<StateIndex> on_failure;
+  bool on_any_failure = false;  ///< ours: through `on_failure` behind any other failure as well
 };
 
 struct Workflow {

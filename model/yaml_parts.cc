@@ -199,6 +199,55 @@ std::string text_of(const yaml_char_t* text) {
   return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
 }
 
+/// One of libyaml's messages in plain words. `context` is what libyaml was reading; an empty one
+/// stands for any.
+struct PlainMessage {
+  std::string_view context;
+  std::string_view problem;
+  std::string_view message;
+};
+
+constexpr PlainMessage kPlainMessages[] = {
+    {"while scanning an alias", "did not find expected alphabetic or numeric character",
+     "a text that begins with \"*\" must stand in quotes: \"*\""},
+    {"while scanning an anchor", "did not find expected alphabetic or numeric character",
+     "a text that begins with \"&\" must stand in quotes"},
+    {"while parsing a block mapping", "did not find expected key",
+     "expected a key of the mapping{}, in the same column as its other keys"},
+    {"while parsing a block collection", "did not find expected '-' indicator",
+     "expected the next \"- \" item of the list{}, in the same column as its other items"},
+    {"while parsing a flow sequence", "did not find expected ',' or ']'",
+     "expected \",\" or \"]\" in the list{}"},
+    {"while parsing a flow mapping", "did not find expected ',' or '}'",
+     "expected \",\" or \"}}\" in the mapping{}"},
+    {"while scanning a simple key", "could not find expected ':'",
+     "expected \": \" behind the key{}"},
+    {"while scanning a quoted scalar", "found unexpected end of stream",
+     "the text in quotes{} is not closed"},
+    {"while parsing a quoted scalar", "found unknown escape character",
+     "this escape is not known in a text in double quotes{}; write it in single quotes"},
+    {"while parsing a block mapping", "found a tab character that violates indentation",
+     "a tab cannot indent in YAML; use spaces"},
+    {"", "block sequence entries are not allowed in this context",
+     "an item \"- \" of a list cannot begin here; put the list on a line of its own"},
+    {"", "did not find expected <document start>",
+     "expected the end of the text: the document before is complete, or an indentation is wrong"},
+    {"", "did not find expected node content", "expected a value"},
+    {"", "found undefined tag handle", "a text that begins with \"!\" must stand in quotes"},
+};
+
+/// libyaml's message in plain words; empty if it is not among the known ones. A place in the text
+/// stands in it as `that begins on line N`.
+std::string plain_message(std::string_view context, std::string_view problem,
+                          std::string_view begins) {
+  for (const PlainMessage& one : kPlainMessages) {
+    if (one.problem == problem && (one.context.empty() || one.context == context)) {
+      return fmt::format(fmt::runtime(one.message), begins);
+    }
+  }
+  return "";
+}
+
 /// What usually lies behind a message of libyaml.
 std::string_view hint(std::string_view problem, char byte) {
   if (problem == "found character that cannot start any token") {
@@ -318,10 +367,12 @@ class Recorder {
           fmt::format("{}; the text must be UTF-8 without control characters", problem));
       return;
     }
-    std::string message(problem);
-    if (state.context != nullptr) {
-      message +=
-          fmt::format(" {} that begins on line {}", state.context, state.context_mark.line + 1);
+    const std::string_view context = state.context != nullptr ? state.context : "";
+    const std::string begins =
+        context.empty() ? "" : fmt::format(" that begins on line {}", state.context_mark.line + 1);
+    std::string message = plain_message(context, problem, begins);
+    if (message.empty()) {
+      message = fmt::format("{}{}{}{}", problem, context.empty() ? "" : " ", context, begins);
     }
     // Of a text that ends too early libyaml may name the line after its last.
     const Position at = std::min(position_of(state.problem_mark), position_of(text_, text_.size()));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/bytes.h"
+
 namespace millrace {
 namespace {
 
@@ -15,6 +17,14 @@ Result<CodePattern> CodePattern::compile(std::string_view text) {
   pattern.text_ = text;
   if (text != "*") pattern.pattern_ = TRY(Pattern::compile(text));
   return pattern;
+}
+
+double draw_from(std::initializer_list<std::string_view> parts) {
+  const Fingerprint print = fingerprint(parts);
+  constexpr int kBits = 32;
+  uint64_t drawn = 0;
+  for (int i = 0; i < kBits / 8; ++i) drawn = drawn << 8 | print[static_cast<size_t>(i)];
+  return std::ldexp(static_cast<double>(drawn), -kBits);
 }
 
 bool RetryPolicy::covers(std::string_view code) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,10 @@ class CodePattern {
   std::string text_;
   std::shared_ptr<const Pattern> pattern_;  ///< null: any
 };
+
+/// A draw for RetryPolicy::next_at, from 0 up to 1: the same for the same parts, so that the same
+/// inputs make the same waits.
+double draw_from(std::initializer_list<std::string_view> parts);
 
 struct RetryPolicy {
   /// In all, the first included; 0: not even that one, what is to be done is passed over; nullopt:

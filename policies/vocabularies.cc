@@ -123,6 +123,7 @@ RetryPolicy retry_policy(Vocabulary vocabulary, WrittenRetry written) {
                             .fixed = policy.delay.fixed * table.max_delay_times};
   }
   if (table.timeouts_are_final) {
+    policy.never.emplace_back("direktiv.stateTimeout");
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
       policy.never.emplace_back(error_code(static_cast<TimeoutKind>(i)));
     }

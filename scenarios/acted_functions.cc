@@ -27,9 +27,13 @@ void ActedFunctions::run(Task task) {
       found->second[std::min(attempts_[function]++, found->second.size() - 1)];
   if (!part.begins) return;
   const TimePoint begin = clock_.now() + *part.begins;
-  plan(begin, {id, TaskStarted{}});
-  if (part.heartbeat) {
-    const TimePoint end = part.takes ? begin + *part.takes : TimePoint::max();
+  const TimePoint end = part.takes ? begin + *part.takes : TimePoint::max();
+  if (part.is_mute) {
+    mute_[id] = {.begin = begin, .end = end, .heartbeat = part.heartbeat};
+  } else {
+    plan(begin, {id, TaskStarted{}});
+  }
+  if (part.heartbeat && !part.is_mute) {
     TimePoint at = begin + *part.heartbeat;
     for (int i = 0; i < kMostHeartbeats && at < end; ++i, at += *part.heartbeat) {
       plan(at, {id, TaskAlive{}});
@@ -41,6 +45,23 @@ void ActedFunctions::run(Task task) {
 void ActedFunctions::stop(const InstanceId& task) {
   stopped_.push_back(task);
   std::erase_if(planned_, [&](const auto& one) { return one.second.task == task; });
+}
+
+bool ActedFunctions::look(const InstanceId& task) {
+  const auto found = mute_.find(task);
+  if (found == mute_.end()) return false;
+  const TimePoint now = clock_.now();
+  const bool has_begun = found->second.begin <= now;
+  plan(now, has_begun ? TaskReport{task, TaskStarted{}} : TaskReport{task, TaskUnbegun{}});
+  return true;
+}
+
+std::optional<Duration> ActedFunctions::silence(const InstanceId& task) const {
+  const auto found = mute_.find(task);
+  if (found == mute_.end() || !found->second.heartbeat) return std::nullopt;
+  const Life& life = found->second;
+  const Duration lived = std::min(clock_.now(), life.end) - life.begin;
+  return clock_.now() - (life.begin + lived / *life.heartbeat * *life.heartbeat);
 }
 
 bool ActedFunctions::pump(TaskSink& sink) {

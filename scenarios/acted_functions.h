@@ -23,6 +23,7 @@ struct Performance {
   std::optional<Duration> heartbeat;             ///< from when it begins until it ends
   std::optional<Duration> takes = Duration(0);   ///< from when it begins; nullopt: for ever
   bool answers = true;                           ///< else it falls silent then
+  bool is_mute = false;  ///< that it begins and lives is told only to who asks
   tl::expected<Json, WorkflowError> result = Json();
 };
 
@@ -38,6 +39,8 @@ class ActedFunctions final : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
+  bool look(const InstanceId& task) override;
+  std::optional<Duration> silence(const InstanceId& task) const override;
 
   /// Tells the sink what is due by now. Whether there was anything.
   bool pump(TaskSink& sink);
@@ -56,10 +59,18 @@ class ActedFunctions final : public TaskRunner {
   /// Others take their place, who know nothing of what was handed out.
   void be_replaced() {
     tasks_.clear();
+    mute_.clear();
     planned_.clear();
   }
 
  private:
+  /// When a mute one gives signs of life.
+  struct Life {
+    TimePoint begin;
+    TimePoint end;
+    std::optional<Duration> heartbeat;
+  };
+
   void plan(TimePoint at, TaskReport report) { planned_.emplace(at, std::move(report)); }
 
   const Clock& clock_;
@@ -67,6 +78,7 @@ class ActedFunctions final : public TaskRunner {
   std::map<std::string, size_t, std::less<>> attempts_;  ///< so far, by function
   std::multimap<TimePoint, TaskReport> planned_;
   std::vector<Task> tasks_;
+  std::map<InstanceId, Life> mute_;
   std::vector<InstanceId> stopped_;
 };
 

@@ -1,7 +1,6 @@
 #include "scenarios/scenario_file.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,8 +12,6 @@
 
 namespace millrace {
 namespace {
-
-constexpr std::array<std::string_view, 3> kEndings = {".test.yaml", ".test.yml", ".test.json"};
 
 class Reader {
  public:
@@ -321,17 +318,6 @@ class Reader {
 };
 
 }  // namespace
-
-bool is_scenario_file(std::string_view name) {
-  return std::any_of(kEndings.begin(), kEndings.end(),
-                     [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-std::string workflow_beside(std::string_view scenario_file) {
-  std::string name(scenario_file);
-  if (is_scenario_file(name)) name.erase(name.rfind(".test."), 5);
-  return name;
-}
 
 ScenarioFile read_scenario_file(std::string_view text, const std::string& default_workflow,
                                 const OpenWorkflow& open, Findings& findings) {

@@ -19,14 +19,9 @@
 #include "model/input.h"
 #include "policies/duration.h"
 #include "scenarios/acted_functions.h"
+#include "scenarios/scenario_names.h"
 
 namespace millrace {
-
-/// Whether a file of that name holds scenarios and no workflow: `order.test.yaml`, `.yml`, `.json`.
-bool is_scenario_file(std::string_view name);
-
-/// The workflow that a scenario file of that name is about unless it says otherwise: `order.yaml`.
-std::string workflow_beside(std::string_view scenario_file);
 
 /// A value of the file with its place, for saying later what did not come true.
 struct Placed {

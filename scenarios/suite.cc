@@ -1,24 +1,16 @@
 #include "scenarios/suite.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
+
+#include "base/read_file.h"
+#include "model/document.h"
 
 namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string> read_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream || fs::is_directory(file)) {
-    return fail("scenario.file", fmt::format("{} cannot be read", in_quotes(file.string())));
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -55,7 +47,7 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
                            .workflow = std::move(loaded.workflow)};
     }
     const fs::path path = file.parent_path() / item.text;
-    std::string text = TRY(read_file(path));
+    std::string text = TRY(read_file(path, kMaxDocumentSize));
     Loaded loaded = load_workflow(text, check, check_schemas);
     note(path, std::move(loaded.findings));
     return ApplyWorkflow{
@@ -63,7 +55,7 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
   };
   Findings findings;
   ScenarioFile scenarios;
-  if (const Result<std::string> text = read_file(file)) {
+  if (const Result<std::string> text = read_file(file, kMaxDocumentSize)) {
     scenarios =
         read_scenario_file(*text, workflow_beside(file.filename().string()), open, findings);
   } else {

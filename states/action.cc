@@ -23,6 +23,8 @@ class ActionState final : public CallingState {
     return Leave{};
   }
 
+  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
+
  private:
   const Action& action(size_t) const override { return action_; }
   Json gather(std::span<const Call> calls) const override { return calls.front().result.value(); }

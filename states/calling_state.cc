@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
 
@@ -74,7 +75,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
     if (!source.value().is_object()) {
       return raise("direktiv.jq.notObject",
                    fmt::format("secrets cannot be added to {}: it is no object",
-                               source.value().type_name()));
+                               type_name_of(source.value())));
     }
     if (opened_for != one.action) {
       opened_for = one.action;
@@ -111,6 +112,16 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   return calls;
 }
 
+std::vector<std::string> CallingState::services_of(std::span<const Action> actions) {
+  std::vector<std::string> names;
+  for (const Action& action : actions) {
+    if (const auto* const service = std::get_if<NamedService>(&action.function->runs)) {
+      names.push_back(service->name);
+    }
+  }
+  return names;
+}
+
 Json CallingState::results_of(std::span<const Call> calls) {
   Json results = Json::array();
   for (const Call& call : calls) results.push_back(call.result.value());
@@ -123,12 +134,20 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   return go_on(visit);
 }
 
-/// The action's, or else what the namespace gives it.
+/// The action's, and for what it leaves open its service's, and then what the namespace gives it.
 ActionPolicy CallingState::policy(const Visit& visit, size_t index) const {
   ActionPolicy policy = action(index).policy;
+  const ServicePolicy* const service = visit.service_policy(*action(index).function);
+  if (service != nullptr) policy = policy.over(*service);
   const RetryPolicy* const otherwise = visit.default_retries();
   if (!policy.retries && !policy.is_settled && otherwise != nullptr) policy.retries = *otherwise;
   return policy;
+}
+
+TimeoutPolicy CallingState::timeouts(const Visit& visit, size_t index) const {
+  const ActionPolicy& own = action(index).policy;
+  const ServicePolicy* const service = visit.service_policy(*action(index).function);
+  return service == nullptr ? own.timeouts : own.over(*service).timeouts;
 }
 
 void CallingState::start(Visit& visit, size_t index) const {
@@ -142,7 +161,8 @@ void CallingState::start(Visit& visit, size_t index) const {
   visit.start_call(index, *called.function, policy);
 }
 
-Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) const {
+Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
+                               TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   Json told{{call.outside ? "task" : "instance", to_string(call.id)},
             {"index", index},
@@ -150,7 +170,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
   if (!result) {
     told.update({{"code", result.error().code}, {"msg", result.error().message}});
     visit.tell(HistoryKind::kReturned, std::move(told));
-    return failed(visit, index, std::move(result).error(), MayRetry::kYes);
+    return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
   finish(call, std::move(*result));
@@ -159,11 +179,11 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result) co
 
 bool CallingState::begun(Visit& visit, size_t index) const {
   // Where nothing counts from here on, nobody has to know it after a restart.
-  const TimeoutPolicy& timeouts = action(index).policy.timeouts;
+  const TimeoutPolicy timeouts = this->timeouts(visit, index);
   const bool counts = timeouts[TimeoutKind::kScheduleToStart] ||
                       timeouts[TimeoutKind::kStartToClose] || timeouts[TimeoutKind::kHeartbeat];
   if (visit.calls()[index].begun || !counts) return false;
-  visit.begin_call(index, action(index).policy);
+  visit.begin_call(index, timeouts);
   visit.arm_calls();
   return true;
 }
@@ -174,7 +194,9 @@ Outcome CallingState::silent(Visit& visit, size_t index) const {
 
 Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) const {
   const Call& call = visit.calls()[index];
-  const Timeout& timeout = *action(index).policy.timeouts[kind];
+  // Where settings no longer have it, it counts to its end as an error that is final.
+  const auto found = timeouts(visit, index)[kind];
+  const Timeout timeout = found.value_or(Timeout{.span = {.text = "its timeout"}});
   visit.tell(HistoryKind::kTimedOut,
              Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
   if (call.status == Call::Status::kRunning) visit.stop_call(index);
@@ -188,8 +210,8 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 }
 
 /// Where one success is enough nothing is raised that could be caught.
-Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
-                             MayRetry may_retry) const {
+Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+                             TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   const auto retries = policy(visit, index).retries;
   if (retries && may_retry == MayRetry::kYes) {
@@ -200,6 +222,7 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
                    .attempt = call.attempt,
                    .first_at = call.first_at.value_or(visit.now()),
                    .now = visit.now(),
+                   .retry_from = retry_from,
                    .error = error,
                    .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
     if (const auto* const at = std::get_if<TimePoint>(&next)) {
@@ -215,39 +238,47 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error,
   return go_on(visit);
 }
 
-Outcome CallingState::calls_due(Visit& visit) const {
+Outcome CallingState::overdue(Visit& visit, TimePoint until) const {
   for (size_t i = 0; i < visit.calls().size(); ++i) {
-    Outcome outcome = call_due(visit, i);
+    Outcome outcome = overdue(visit, i, until);
     if (!std::holds_alternative<Wait>(outcome)) return outcome;
   }
   visit.arm_calls();
   return Wait{};
 }
 
+Outcome CallingState::attempts_due(Visit& visit) const {
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    const Call& call = visit.calls()[i];
+    const bool is_between = call.status == Call::Status::kBetween;
+    if (is_between && *call.retry_at <= visit.now()) start(visit, i);
+  }
+  visit.arm_calls();
+  return Wait{};
+}
+
 Outcome CallingState::resumed(Visit& visit) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, action(i).policy);
+  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, timeouts(visit, i));
   return go_on(visit);
 }
 
-/// What of one call is due now: a timeout before the attempt that would come at the same time.
-Outcome CallingState::call_due(Visit& visit, size_t index) const {
+Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
   Call& call = visit.calls()[index];
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = call.deadlines[i];
-    if (!deadline || *deadline > visit.now()) continue;
+    if (!deadline || *deadline > until) continue;
     const auto kind = static_cast<TimeoutKind>(i);
     if (kind == TimeoutKind::kHeartbeat) {
       // A child that has done anything since has counted anew from then.
-      const Span& span = action(index).policy.timeouts[kind]->span;
+      const auto timeout = timeouts(visit, index)[kind];
       const auto moved = visit.last_moved(call);
-      if (moved && span.after(*moved) > visit.now()) {
-        deadline = span.after(*moved);
+      if (timeout && moved && timeout->span.after(*moved) > visit.now()) {
+        deadline = timeout->span.after(*moved);
         continue;
       }
     }
     return timed_out(visit, index, kind);
   }
-  if (call.status == Call::Status::kBetween && *call.retry_at <= visit.now()) start(visit, index);
   return Wait{};
 }
 
@@ -255,13 +286,18 @@ Outcome CallingState::call_due(Visit& visit, size_t index) const {
 Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);
-  if (done == calls.size() || (needs_ == Needs::kAny && done > 0)) {
+  const auto has_succeeded = [](const Call& call) {
+    return call.status == Call::Status::kDone && call.attempt > 0;  // else it was skipped
+  };
+  const bool is_enough =
+      needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);
+  if (done == calls.size() || is_enough) {
     Json gathered = gather(calls);
     if (auto raised = visit.put("return", std::move(gathered))) return *raised;
     return Leave{};
   }
   const size_t failed = count(calls, Call::Status::kFailed);
-  if (failed == calls.size()) {
+  if (failed > 0 && done + failed == calls.size()) {
     return Raise{{"direktiv.parallel.allFailed",
                   fmt::format("none of the {} actions succeeded", calls.size())}};
   }

@@ -33,10 +33,11 @@ struct Action {
 
 class CallingState : public State {
  public:
-  Outcome returned(Visit& visit, size_t index, CallResult result) const final;
+  Outcome returned(Visit& visit, size_t index, CallResult result, TimePoint retry_from) const final;
   bool begun(Visit& visit, size_t index) const final;
   Outcome silent(Visit& visit, size_t index) const final;
-  Outcome calls_due(Visit& visit) const final;
+  Outcome overdue(Visit& visit, TimePoint until) const final;
+  Outcome attempts_due(Visit& visit) const final;
   Outcome resumed(Visit& visit) const final;
 
  protected:
@@ -52,6 +53,8 @@ class CallingState : public State {
   virtual Json gather(std::span<const Call> calls) const = 0;
   /// An array of all results.
   static Json results_of(std::span<const Call> calls);
+  /// The services among what those actions call.
+  static std::vector<std::string> services_of(std::span<const Action> actions);
 
   /// An action and what its input is made of.
   struct Wanted {
@@ -67,9 +70,11 @@ class CallingState : public State {
  private:
   enum class MayRetry { kNo, kYes };
   ActionPolicy policy(const Visit& visit, size_t index) const;
-  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry) const;
+  TimeoutPolicy timeouts(const Visit& visit, size_t index) const;
+  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+                 TimePoint retry_from = {}) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
-  Outcome call_due(Visit& visit, size_t index) const;
+  Outcome overdue(Visit& visit, size_t index, TimePoint until) const;
   Outcome go_on(Visit& visit) const;
   void start(Visit& visit, size_t index) const;
 

@@ -2,6 +2,7 @@
 // `concurrency` at a time; `.return` has the results at the places of the elements.
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "states/calling_state.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -25,7 +26,7 @@ class Foreach final : public CallingState {
     if (!array) return std::move(array).error();
     if (!array->is_array()) {
       return Raise{{"direktiv.foreachInput",
-                    fmt::format("`array` yields {}, not an array", array->type_name())}};
+                    fmt::format("`array` yields {}, not an array", type_name_of(*array))}};
     }
     if (array->size() > kMostCalls) {
       return Raise{
@@ -39,6 +40,8 @@ class Foreach final : public CallingState {
     if (!made) return std::move(made).error();
     return call(visit, std::move(*made));
   }
+
+  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
 
  private:
   const Action& action(size_t) const override { return action_; }

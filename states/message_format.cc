@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "base/check.h"
 
 namespace millrace {
@@ -129,8 +130,8 @@ std::string MessageFormat::convert(const Conversion& conversion, const Json& val
   if (verb == 'x' && value.is_number_integer()) {
     return print_number(flags, width, precision, "ll", 'x', value.get<unsigned long long>());
   }
-  if ((verb == 'f' || verb == 'g') && value.is_number()) {
-    return print_number(flags, width, precision, "", verb, value.get<double>());
+  if ((verb == 'f' || verb == 'g') && is_any_number(value)) {
+    return print_number(flags, width, precision, "", verb, double_of(value));
   }
 
   std::string text;

@@ -38,6 +38,8 @@ class Parallel final : public CallingState {
     return std::make_unique<Parallel>(std::move(common), std::move(actions), needs);
   }
 
+  std::vector<std::string> services() const override { return services_of(actions_); }
+
  private:
   const Action& action(size_t index) const override { return actions_[index]; }
   Json gather(std::span<const Call> calls) const override { return results_of(calls); }

@@ -1,23 +1,15 @@
 #include "states/retrying.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include <fmt/format.h>
-
-#include "base/bytes.h"
 
 namespace millrace {
 namespace {
 
-/// From 0 up to 1, the same for the same attempt, so that the same inputs make the same waits.
 double draw(const FailedAttempt& failed) {
-  const Fingerprint print =
-      fingerprint({to_string(failed.instance), failed.state, std::to_string(failed.branch),
-                   std::to_string(failed.attempt)});
-  constexpr int kBits = 32;
-  uint64_t drawn = 0;
-  for (int i = 0; i < kBits / 8; ++i) drawn = drawn << 8 | print[static_cast<size_t>(i)];
-  return std::ldexp(static_cast<double>(drawn), -kBits);
+  return draw_from({to_string(failed.instance), failed.state, std::to_string(failed.branch),
+                    std::to_string(failed.attempt)});
 }
 
 WorkflowError used_up(const RetryPolicy& policy, const FailedAttempt& failed) {
@@ -46,7 +38,8 @@ AfterFailure after_failure(const RetryPolicy& policy, const FailedAttempt& faile
     return failed.error;
   }
   if (policy.allows_after(failed.attempt)) {
-    const TimePoint at = policy.next_at(failed.attempt, failed.now, draw(failed));
+    const TimePoint at =
+        std::max(policy.next_at(failed.attempt, failed.now, draw(failed)), failed.retry_from);
     if (policy.allows_at(failed.first_at, at)) return at;
   }
   return used_up(policy, failed);

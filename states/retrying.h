@@ -20,6 +20,7 @@ struct FailedAttempt {
   uint32_t attempt = 1;  ///< counted from 1
   TimePoint first_at;    ///< when the first attempt was scheduled
   TimePoint now;
+  TimePoint retry_from;  ///< before that there is no other attempt, whatever the policy says
   const WorkflowError& error;
   bool is_caught = false;  ///< a `catch` takes the error
 };

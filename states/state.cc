@@ -16,7 +16,7 @@ Outcome State::elapsed(Visit&) const {
   CHECK(false, "state {} of type {} waits for no delay", common_.id, common_.type);
 }
 
-Outcome State::returned(Visit&, size_t, CallResult) const {
+Outcome State::returned(Visit&, size_t, CallResult, TimePoint) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
@@ -32,7 +32,11 @@ Outcome State::resumed(Visit&) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
-Outcome State::calls_due(Visit&) const {
+Outcome State::overdue(Visit&, TimePoint) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
+
+Outcome State::attempts_due(Visit&) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 

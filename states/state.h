@@ -56,8 +56,10 @@ class State {
   /// An event that `entries` (ascending, at least one) of the visit's listeners match.
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The call of that index has ended; it is one of those that the visit made.
-  virtual Outcome returned(Visit& visit, size_t index, CallResult result) const;
+  /// The call of that index has ended; it is one of those that the visit made. If it failed, its
+  /// next attempt is not due before `retry_from`.
+  virtual Outcome returned(Visit& visit, size_t index, CallResult result,
+                           TimePoint retry_from) const;
 
   /// Somebody has begun with the call. Whether that changed anything.
   virtual bool begun(Visit& visit, size_t index) const;
@@ -65,11 +67,17 @@ class State {
   /// Whoever works on the call has been silent for longer than he may.
   virtual Outcome silent(Visit& visit, size_t index) const;
 
-  /// The next attempt of some calls is due, or a timeout of theirs.
-  virtual Outcome calls_due(Visit& visit) const;
+  /// Timeouts of some calls have passed: those up to `until`, which is not after now.
+  virtual Outcome overdue(Visit& visit, TimePoint until) const;
+
+  /// The next attempt of some calls is due, and no timeout of theirs has passed.
+  virtual Outcome attempts_due(Visit& visit) const;
 
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
+
+  /// The services that its actions call, by name; a name may be there more than once.
+  virtual std::vector<std::string> services() const { return {}; }
 
   /// It goes on after a pause: the timeouts of its calls count anew.
   virtual Outcome resumed(Visit& visit) const;

@@ -257,7 +257,8 @@ ActionPolicy StateFields::action_policy(const Function* function,
     if (found != context_.function_timeouts.end()) all = own.over(found->second);
   }
   check_temporal(own, all);
-  ActionPolicy policy{.retries = read_retries(fields_), .timeouts = all.policy};
+  ActionPolicy policy{
+      .retries = read_retries(fields_), .timeouts = all.with_defaults(), .written = all};
   if (!policy.retries) policy.retries = retries;
   if (!policy.retries && function != nullptr) policy.retries = function->policy.retries;
   if (!policy.retries && all.key_of(Vocabulary::kTemporal) != nullptr) {
@@ -265,13 +266,6 @@ ActionPolicy StateFields::action_policy(const Function* function,
   }
   if (!policy.retries) policy.retries = context_.default_retries;
   policy.is_settled = context_.has_defaults;
-  // Temporal's default for one attempt is the bound on all of them.
-  auto& one = policy.timeouts[TimeoutKind::kStartToClose];
-  const TimeoutKey* const whole = all.keys[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
-  if (!one && whole != nullptr && whole->vocabulary == Vocabulary::kTemporal) {
-    one = Timeout{.span = all.policy[TimeoutKind::kScheduleToClose]->span,
-                  .expiry = Timeout::Expiry::kRetryable};
-  }
   return policy;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "cloudevents/event_check.h"
@@ -212,6 +213,7 @@ std::optional<Outcome> Visit::validate(const std::string& schema,
 std::optional<Raise> Visit::set_data(Json data) {
   acted_ = true;
   if (nests_deeper(data, kMaxJsonDepth)) return data_too_deep();
+  changed_data_ = true;
   instance_.data = LazyJson(std::move(data));
   return std::nullopt;
 }
@@ -221,9 +223,10 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
   if (!data().is_object()) {
     return Raise{{"direktiv.jq.notObject",
                   fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
-                              data().type_name())}};
+                              type_name_of(data()))}};
   }
   if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
+  changed_data_ = true;
   instance_.data.edit()[key] = std::move(value);
   return std::nullopt;
 }
@@ -315,6 +318,8 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
     if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
+    const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
+    if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
     task.deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
     for (const Timer& timer : instance_.timers) {
       if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;
@@ -322,7 +327,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     }
     effects_.emplace_back(std::move(task));
   } else {
-    begin_call(index, policy);
+    begin_call(index, policy.timeouts);
     arm(TimeoutKind::kHeartbeat);
     told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
     effects_.emplace_back(StartChild{.space = instance_.space,
@@ -339,19 +344,20 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
 }
 
-void Visit::begin_call(size_t index, const ActionPolicy& policy) {
+void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
   Call& call = instance_.calls[index];
   call.begun = true;
   call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
-  if (const auto& timeout = policy.timeouts[TimeoutKind::kStartToClose]) {
+  if (const auto& timeout = timeouts[TimeoutKind::kStartToClose]) {
     call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
   }
 }
 
-void Visit::count_anew(size_t index, const ActionPolicy& policy) {
+void Visit::count_anew(size_t index, const TimeoutPolicy& timeouts) {
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = instance_.calls[index].deadlines[i];
-    if (deadline) deadline = policy.timeouts.timeouts[i]->span.after(now_);
+    const auto& timeout = timeouts.timeouts[i];
+    if (deadline && timeout) deadline = timeout->span.after(now_);
   }
 }
 
@@ -389,6 +395,11 @@ void Visit::arm_calls() {
     for (const auto& deadline : call.deadlines) note(deadline);
   }
   if (first) timers.push_back({.kind = TimerKind::kCalls, .deadline = *first});
+}
+
+const ServicePolicy* Visit::service_policy(const Function& function) const {
+  const auto* const service = std::get_if<NamedService>(&function.runs);
+  return service == nullptr ? nullptr : lookup_.service_policy(instance_.space, *service);
 }
 
 std::optional<TimePoint> Visit::last_moved(const Call& call) const {
@@ -453,6 +464,10 @@ void Visit::fail_at_end(WorkflowError error) {
   acted_ = true;
   if (instance_.error) return;
   tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
+  if (data().is_object() && data().contains("error")) {
+    changed_data_ = true;
+    instance_.data.edit()["error"] = {{"code", error.code}, {"msg", error.message}};
+  }
   instance_.error = std::move(error);
 }
 

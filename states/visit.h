@@ -97,17 +97,20 @@ class Visit {
   /// goes.
   void start_call(size_t index, const Function& function, const ActionPolicy& policy);
   /// Somebody works on its attempt from now on.
-  void begin_call(size_t index, const ActionPolicy& policy);
+  void begin_call(size_t index, const TimeoutPolicy& timeouts);
   /// What of its timeouts is counting counts from now.
-  void count_anew(size_t index, const ActionPolicy& policy);
+  void count_anew(size_t index, const TimeoutPolicy& timeouts);
   /// Its attempt is waited for no longer; what runs it is stopped.
   void stop_call(size_t index);
   /// Notes when its next attempt is due.
   void retry_call(size_t index, TimePoint at);
-  /// Has State::calls_due called when the first of the times that the calls have noted comes.
+  /// Has State::overdue or State::attempts_due called when the first of the times that the calls
+  /// have noted comes.
   void arm_calls();
   /// What an action has that its workflow gives no policy.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
+  /// What calls of that function have by the settings of its service; null: nothing.
+  const ServicePolicy* service_policy(const Function& function) const;
   /// When the child of the call last did anything.
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of
@@ -123,7 +126,8 @@ class Visit {
   /// A secret of the namespace; nullopt: there is none.
   std::optional<std::string> secret(std::string_view name) const;
 
-  /// The error that the instance ends with; the first one stays (Error states).
+  /// The error that the instance ends with; the first one stays (Error states). It takes the place
+  /// of an older `.error` in the data.
   void fail_at_end(WorkflowError error);
 
   /// Adds a record to the instance's history.
@@ -131,6 +135,7 @@ class Visit {
 
   // For the engine: what was noted.
   bool has_effects() const { return !effects_.empty(); }
+  bool has_changed_data() const { return changed_data_; }
   std::vector<Effect> take_effects() { return std::move(effects_); }
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
@@ -153,6 +158,7 @@ class Visit {
   const std::vector<Effect>& earlier_;
   size_t results_used_ = 0;
   bool acted_ = false;
+  bool changed_data_ = false;
   uint32_t published_ = 0;
   uint32_t detached_ = 0;
   std::vector<Effect> effects_;

@@ -14,6 +14,7 @@ namespace millrace {
 /// The hidden verbs of the program that are the parts.
 inline constexpr const char* kLauncherVerb = "jq-launcher";
 inline constexpr const char* kWorkerVerb = "jq-worker";
+inline constexpr const char* kBackgroundWorkerVerb = "jq-worker-background";
 
 /// The descriptor at which a child finds its socket.
 inline constexpr int kChildFd = 3;

@@ -221,6 +221,32 @@ struct Complaints {
   std::string text;
 };
 
+/// Bison's names of tokens, in the words of a person: `syntax error, unexpected '{', expecting
+/// IDENT or __loc__` becomes `syntax error, unexpected '{'`. What jq expects instead is a token of
+/// its grammar that an author does not know.
+std::string in_plain_words(std::string what) {
+  constexpr std::string_view kExpecting = ", expecting ";
+  if (const size_t at = what.find(kExpecting); at != std::string::npos) {
+    const size_t end = std::min(what.find(';', at), what.size());
+    what.erase(at, end - at);
+  }
+  constexpr std::pair<std::string_view, std::string_view> kTokens[] = {
+      {"unexpected INVALID_CHARACTER", "unexpected character"},
+      {"unexpected QQSTRING_START", "unexpected string"},
+      {"unexpected IDENT", "unexpected name"},
+      {"unexpected FIELD", "unexpected field"},
+      {"unexpected LITERAL", "unexpected number"},
+      {"unexpected FORMAT", "unexpected format"},
+      {"unexpected $end", "unexpected end"},
+  };
+  for (const auto& [token, words] : kTokens) {
+    if (const size_t at = what.find(token); at != std::string::npos) {
+      what.replace(at, token.size(), words);
+    }
+  }
+  return what;
+}
+
 /// jq says "jq: error: <what> (Unix shell quoting issues?) at <top-level>, line 1:\n<the text>":
 /// keeps <what>, and the line if it is not the first.
 std::string cleaned(std::string_view said, size_t lines) {
@@ -241,8 +267,10 @@ std::string cleaned(std::string_view said, size_t lines) {
   }
   constexpr std::string_view kOurBracket = "unexpected ')'";
   if (const size_t at = what.find(kOurBracket); line > lines && at != std::string::npos) {
-    return what.replace(at, kOurBracket.size(), "unexpected end");
+    what.replace(at, kOurBracket.size(), "unexpected end");
+    return in_plain_words(std::move(what));
   }
+  what = in_plain_words(std::move(what));
   return line == 1 ? what : fmt::format("{} (line {})", what, line);
 }
 

@@ -17,6 +17,8 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/big_integer.h"
+
 namespace millrace {
 namespace {
 
@@ -30,6 +32,8 @@ void make_integers(Json& value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   if (value.is_structured()) {
     for (Json& one : value) make_integers(one);
+  } else if (is_big_integer(value)) {
+    value = double_of(value);
   } else if (value.is_number_float()) {
     const double number = value.get<double>();
     if (std::abs(number) <= kExact && std::trunc(number) == number) {

@@ -108,12 +108,16 @@ class LauncherProcess {
       if (known != pids_.end()) kill(known->second, SIGKILL);
       return;
     }
-    Result<Child> child = start_child("/proc/self/exe", kWorkerVerb, SOCK_STREAM);
+    const bool is_background = order.kind == Order::Kind::kStartInBackground;
+    Result<Child> child = start_child(
+        "/proc/self/exe", is_background ? kBackgroundWorkerVerb : kWorkerVerb, SOCK_STREAM);
     if (!child) {
       return report({JqLauncher::Notice::Kind::kNotStarted, order.worker, errno}, {});
     }
-    if (order.kind == Order::Kind::kStartInBackground) {
-      setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid), kBackgroundNice);
+    // On top of the program's own: one that runs under `nice` has its background workers below it.
+    if (is_background) {
+      setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid),
+                  getpriority(PRIO_PROCESS, 0) + kBackgroundNice);
     }
     pids_[order.worker] = child->pid;
     report({JqLauncher::Notice::Kind::kStarted, order.worker, child->pid}, child->socket);

@@ -233,7 +233,7 @@ std::optional<int> run_as_jq_process(int argc, char** argv) {
   if (argc != 2) return std::nullopt;
   const std::string_view verb = argv[1];
   if (verb == kLauncherVerb) return run_jq_launcher(Descriptor(kChildFd));
-  if (verb == kWorkerVerb) return run_worker(kChildFd);
+  if (verb == kWorkerVerb || verb == kBackgroundWorkerVerb) return run_worker(kChildFd);
   return std::nullopt;
 }
 

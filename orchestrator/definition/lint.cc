@@ -7,17 +7,19 @@
 
 #include <fmt/format.h>
 
-#include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
-#include "expressions/evaluation.h"
-#include "matchers/never_matches.h"
 #include "matchers/pattern.h"
+#include "model/error_codes.h"
 #include "model/grammar.h"
 #include "model/policy_fields.h"
 #include "model/walk.h"
+#include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_graph.h"
+#include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/lint_queries.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
+#include "policies/glob.h"
 
 namespace millrace {
 namespace {
@@ -28,14 +30,6 @@ using Kind = KeyRule::Kind;
 /// thousands of them.
 constexpr size_t kComparedEntries = 100;
 
-bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 /// The program of a field whose bare string is one.
 std::string_view program_of(std::string_view text) {
   text = trimmed(text);
@@ -43,22 +37,6 @@ std::string_view program_of(std::string_view text) {
     text = trimmed(text.substr(3, text.size() - 4));
   }
   return text;
-}
-
-const Node* value_of(const Node& node, std::string_view key) {
-  const Member* const member = node.find(key);
-  return member == nullptr ? nullptr : &member->value;
-}
-
-std::string text_of(const Node& node, std::string_view key) {
-  const Node* const value = value_of(node, key);
-  return value == nullptr ? "" : value->text;
-}
-
-const std::vector<Node>& items_of(const Node& node, std::string_view key) {
-  static const std::vector<Node> none;
-  const Node* const value = value_of(node, key);
-  return value == nullptr ? none : value->items;
 }
 
 /// Whether every code that `narrow` matches is matched by `wide` too. A `*` in `narrow` may stand
@@ -80,60 +58,6 @@ bool covers(std::string_view wide, std::string_view narrow) {
     row = std::move(next);
   }
   return row.back();
-}
-
-/// An event that is right but for the attribute, which has this text.
-Event event_with(const std::string& name, const std::string& text) {
-  Event event{.id = "1", .source = "/", .type = "t"};
-  if (name == "id") {
-    event.id = text;
-  } else if (name == "source") {
-    event.source = text;
-  } else if (name == "subject") {
-    event.subject = text;
-  } else if (name == "time") {
-    event.time = text;
-  } else if (name == "datacontenttype") {
-    event.datacontenttype = text;
-  } else if (name == "dataschema") {
-    event.dataschema = text;
-  } else {
-    event.extensions[name] = text;
-  }
-  return event;
-}
-
-/// Why no event has an attribute that is this text; empty: one may.
-std::string why_never_equal(const std::string& name, const std::string& text) {
-  if (name == "specversion") return text == "1.0" ? "" : "the specversion of every event is 1.0";
-  const Status valid = check_event(event_with(name, text));
-  return valid ? "" : valid.error().message;
-}
-
-/// Why no event has an attribute that the pattern matches; empty: one may.
-std::string why_never(const std::string& name, const std::string& text) {
-  const auto pattern = Pattern::compile(text);
-  const auto regex = parse_ecmascript(text);
-  if (!pattern || !regex) return "";  // it has jq in it
-  if (never_matches(regex->root)) return "the pattern matches no text at all";
-  if (name == "specversion" && !(*pattern)->matches("1.0")) {
-    return "the specversion of every event is 1.0";
-  }
-  const std::string& literal = (*pattern)->literal();
-  switch ((*pattern)->kind()) {
-    case Pattern::Kind::kEquals:
-      return why_never_equal(name, literal);
-    case Pattern::Kind::kPrefix:
-    case Pattern::Kind::kSuffix:
-    case Pattern::Kind::kContains:
-      if (!is_attribute_string(literal)) return "no attribute holds a control character";
-      if (name == "time" && literal.find_first_not_of("0123456789TtZz:.+- ") != std::string::npos) {
-        return "a time is written as 2021-09-01T12:00:00Z";
-      }
-      return "";
-    default:
-      return "";
-  }
 }
 
 /// What an entry of `events` listens for: its type, and its attributes as they are written.
@@ -200,18 +124,21 @@ std::string attempts_text(const RetryPolicy& policy) {
 
 class Linter {
  public:
-  Linter(const Node& document, Findings& findings, std::optional<TimePoint> now)
-      : document_(document), findings_(findings), now_(now) {}
+  Linter(const Node& document, Findings& findings, const LintContext& context)
+      : document_(document), findings_(findings), context_(context) {}
 
   void run() {
     check_ways();
     check_start();
     check_timeouts();
+    note_on_failure();
     check_unused("functions", Kind::kFunction, "no action calls it");
     check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
+    lint_queries(document_, findings_);
+    lint_calls(document_, context_.names_service, findings_);
   }
 
  private:
@@ -251,7 +178,7 @@ class Linter {
       findings_.warning("lint.never_starts", "start", start->at,
                         "without `cron` the schedule never starts an instance");
     }
-    if (now_) note_ticks(*start, *now_);
+    if (context_.now) note_ticks(*start, *context_.now);
     const Mapping& kind = kind_of(*start, *workflow_grammar().find("start")->object);
     if (kind.types[0] == "eventsXor")
       check_alternatives(items_of(*start, "events"), "start.events");
@@ -275,6 +202,19 @@ class Linter {
       warn_of_never("workflowRunTimeout", run, whole, execution);
       if (has_one_run) warn_of_never(whole, execution, "timeouts.kill", kill);
     }
+  }
+
+  /// Its name promises more than document 004 gives it.
+  void note_on_failure() {
+    const Node* const node = value_of(document_, "on_failure");
+    if (node == nullptr || text_of(*node, "when") == "any") return;
+    const std::string state =
+        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
+    findings_.note(
+        "lint.on_failure", "on_failure", node->at,
+        fmt::format("this state runs when `timeout` expires and not when the instance "
+                    "fails otherwise; write on_failure: {{state: {}, when: any}} for both",
+                    state));
   }
 
   /// Where the timeout cannot be over before the other one is.
@@ -369,6 +309,7 @@ class Linter {
         findings_.warning("lint.catch_never", place, error->at,
                           "this state has no timeout that could end it");
       }
+      check_code(*error, place, error->text);
       if (before.size() < kComparedEntries) before.push_back(error->text);
     }
   }
@@ -424,6 +365,7 @@ class Linter {
     const Node& policy = place.member.value;
     const std::vector<Node>& codes = items_of(policy, "codes");
     for (size_t i = 0; i < codes.size(); ++i) {
+      check_pattern_of_codes(codes[i], path_of(path_of(place.path, "codes"), i));
       for (const Node& entry : catches) {
         const std::string glob = text_of(entry, "error");
         if (!catches_all_of(glob, codes[i].text)) continue;
@@ -434,6 +376,24 @@ class Linter {
         break;
       }
     }
+  }
+
+  /// A pattern that spells one of millrace's codes and matches none of them.
+  void check_pattern_of_codes(const Node& value, const std::string& path) {
+    std::string spelt;
+    for (const char c : value.text) {
+      if (c != '\\' && c != '^' && c != '$') spelt += c;
+    }
+    const auto pattern = Pattern::compile(value.text);
+    if (!is_reserved_code(spelt) || !pattern) return;
+    const std::vector<std::string_view> codes = error_code_names();
+    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
+      return (*pattern)->matches(std::string(code));
+    });
+    if (is_known) return;
+    findings_.warning("lint.unknown_code", path, value.at,
+                      fmt::format("millrace does not raise an error that {} matches{}",
+                                  in_quotes(value.text), did_you_mean(spelt, codes)));
   }
 
   /// Whether the glob takes every error that the pattern of a retry matches.
@@ -462,104 +422,68 @@ class Linter {
   void check_place(const Place& place) {
     if (place.rule.object == &retry_grammar()) note_attempts(place);
     const Node& value = place.member.value;
-    const bool is_text = value.kind == Node::Kind::kString;
-    switch (place.rule.kind) {
-      case Kind::kQuery:
-        if (is_text) {
-          check_bare_query(place);
-        } else {
-          check_literals(value, place.path);
-        }
-        break;
-      case Kind::kCommand:
-        if (!is_text || trimmed(value.text) != ".") check_literals(value, place.path);
-        break;
-      case Kind::kTemplate:
-      case Kind::kAttributes:
-        check_literals(value, place.path);
-        break;
-      case Kind::kPatterns:
-        for (const Member& member : value.members) {
-          check_pattern(member, path_of(place.path, member.key));
-        }
-        break;
-      default:
-        break;
+    if (place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration) {
+      check_unit(value, place.path);
     }
     if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
       findings_.note("lint.scale", place.path, place.member.at,
                      "an isolated function runs in a container of its own for each call, whatever "
                      "`scale` says");
     }
-  }
-
-  void check_bare_query(const Place& place) {
-    const Node& value = place.member.value;
-    const std::string_view program = trimmed(value.text);
-    if (program.empty() || program == "." || has_jq(program)) return;
-    findings_.note("lint.bare_jq", place.path, value.at,
-                   fmt::format("a bare text is a jq program in this field only; write jq({})",
-                               program.size() > 40 ? "…" : program));
-  }
-
-  /// Text that looks like jq and is none.
-  void check_literals(const Node& node, const std::string& path) {
-    for (size_t i = 0; i < node.items.size(); ++i) check_literals(node.items[i], path_of(path, i));
-    for (const Member& member : node.members) {
-      check_literals(member.value, path_of(path, member.key));
+    for (const std::string_view exact : {"nonRetryableErrors", "nonRetryableErrorTypes"}) {
+      if (!place.rule.is(exact)) continue;
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        check_code(value.items[i], path_of(place.path, i), value.items[i].text);
+      }
     }
-    if (node.kind != Node::Kind::kString || has_jq(node.text)) return;
-    const std::string_view text = trimmed(node.text);
-    const bool is_path = text.size() > 1 && text[0] == '.' &&
-                         (text[1] == '_' || text[1] == '[' || text[1] == '"' ||
-                          (std::isalpha(static_cast<unsigned char>(text[1])) != 0));
-    if (!is_path) return;
-    findings_.warning(
-        "lint.literal_jq", path, node.at,
-        fmt::format("this is the text {} and no jq; write jq(…) around a query", in_quotes(text)));
   }
 
-  void check_pattern(const Member& member, const std::string& path) {
-    const Node& value = member.value;
-    const std::string name = to_lower(member.key);
-    const bool is_text = value.kind == Node::Kind::kString;
-    if (is_text && has_jq(value.text)) return;
-    const std::string why =
-        is_text ? why_never(name, value.text) : why_never_equal(name, dump_json(to_json(value)));
-    if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
-      return;
+  /// A number without a unit is milliseconds, which an author of seconds does not see.
+  void check_unit(const Node& value, const std::string& path) {
+    const std::string_view text = trimmed(value.text);
+    const size_t number = text.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+    if (number == text.size() || text.find('P') != std::string_view::npos) return;
+    const std::string message =
+        fmt::format("{} without a unit is milliseconds; write {}ms, or {}s for seconds",
+                    text.substr(number), text, text);
+    if (value.kind == Node::Kind::kString) {
+      findings_.warning("lint.unit", path, value.at, message);
+    } else {
+      findings_.note("lint.unit", path, value.at, message);
     }
-    if (!is_text || name == "time") return;
-    const auto pattern = Pattern::compile(value.text);
-    const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
-                          (*pattern)->literal() == value.text;
-    if (!is_plain) return;
-    findings_.note(
-        "lint.unanchored", path, value.at,
-        fmt::format("{} matches longer texts that contain it, too; write ^…$ around it for itself "
-                    "alone",
-                    in_quotes(value.text)));
+  }
+
+  /// `glob` catches or names error codes; those of millrace are a closed set.
+  void check_code(const Node& value, const std::string& path, const std::string& glob) {
+    if (!is_reserved_code(glob)) return;
+    const std::vector<std::string_view> codes = error_code_names();
+    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
+      return glob_matches(glob, code);
+    });
+    if (is_known) return;
+    findings_.warning("lint.unknown_code", path, value.at,
+                      fmt::format("millrace does not raise an error with the code {}{}",
+                                  in_quotes(glob), did_you_mean(glob, codes)));
   }
 
   const Node& document_;
   Findings& findings_;
-  std::optional<TimePoint> now_;
+  const LintContext& context_;
 };
 
 }  // namespace
 
-void lint(const Node& document, Findings& findings, std::optional<TimePoint> now) {
-  Linter(document, findings, now).run();
+void lint(const Node& document, Findings& findings, const LintContext& context) {
+  Linter(document, findings, context).run();
 }
 
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
-                     const SchemaCheck& check_schemas, std::optional<TimePoint> now) {
+                     const SchemaCheck& check_schemas, const LintContext& context) {
   Findings findings;
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) return {.workflow = nullptr, .findings = std::move(findings)};
   Loaded loaded = load_workflow(*document, std::move(findings), check, check_schemas);
-  if (loaded.workflow) lint(*document, loaded.findings, now);
+  if (loaded.workflow) lint(*document, loaded.findings, context);
   return loaded;
 }
 

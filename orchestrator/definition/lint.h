@@ -10,17 +10,24 @@
 #include "base/time.h"
 #include "model/document.h"
 #include "model/findings.h"
+#include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {
 
-/// Adds the findings on a document that the loader takes. Codes: `lint.…`. With a time a schedule's
-/// next ticks are told.
-void lint(const Node& document, Findings& findings, std::optional<TimePoint> now = std::nullopt);
+/// What lint knows beside the definition; what is absent is not known.
+struct LintContext {
+  /// Schedules show their next ticks from here on.
+  std::optional<TimePoint> now = std::nullopt;
+  /// Whether the settings of the workflow's namespace name a service.
+  NamesService names_service = nullptr;
+};
+
+/// Adds the findings on a document that the loader takes. Codes: `lint.…`.
+void lint(const Node& document, Findings& findings, const LintContext& context = {});
 
 /// load_workflow, and lint where that finds no error.
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
-                     const SchemaCheck& check_schemas = nullptr,
-                     std::optional<TimePoint> now = std::nullopt);
+                     const SchemaCheck& check_schemas = nullptr, const LintContext& context = {});
 
 }  // namespace millrace

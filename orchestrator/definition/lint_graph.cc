@@ -83,7 +83,9 @@ StateGraph state_graph(const Node& document) {
   // the start's, it begins with the first.
   bool has_start = false;
   walk(document, workflow_grammar(), "", [&](const Place& place) {
-    if (place.rule.kind != KeyRule::Kind::kState || place.path.starts_with("states")) return;
+    const bool names_state =
+        place.rule.kind == KeyRule::Kind::kState || place.rule.instead == KeyRule::Kind::kState;
+    if (!names_state || place.path.starts_with("states")) return;
     const auto found = numbers.find(place.member.value.text);
     if (found == numbers.end()) return;
     graph.entries.push_back(found->second);

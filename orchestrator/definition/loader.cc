@@ -4,6 +4,7 @@
 
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
+#include "expressions/jq_syntax.h"
 #include "model/document.h"
 #include "model/fields.h"
 #include "model/grammar.h"
@@ -77,7 +78,9 @@ class Loader {
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {
-        context_.findings.error(error->code, program.path, program.at, error->message);
+        context_.findings.error(
+            error->code, program.path, program.at,
+            error->message + (error->code == "jq.syntax" ? syntax_hint(program.text) : ""));
       }
     }
   }
@@ -114,7 +117,7 @@ class Loader {
     timeouts.execution = fields.duration("workflowExecutionTimeout");
     timeouts.run = fields.duration("workflowRunTimeout");
     timeouts.task = fields.duration("workflowTaskTimeout");
-    timeouts.on_failure = StateFields(fields, context_).transition("on_failure");
+    read_on_failure(fields, timeouts);
     if (fields.has("timeout")) {
       if (fields.has("workflowExecutionTimeout")) {
         fields.report("timeout", "definition.both_keys",
@@ -123,10 +126,27 @@ class Loader {
       }
       timeouts.execution = fields.duration("timeout");
       timeouts.fails = true;
-    } else if (fields.has("on_failure")) {
+    } else if (fields.has("on_failure") && !timeouts.on_any_failure) {
       fields.report("on_failure", "definition.not_here",
-                    "on_failure follows the end of `timeout`, and there is no `timeout` beside it");
+                    "on_failure follows the end of `timeout`, and there is no `timeout` beside it; "
+                    "{state: …, when: any} follows any failure");
     }
+  }
+
+  /// The id of a state, or a mapping that also says what it follows.
+  void read_on_failure(Fields& fields, WorkflowTimeouts& timeouts) {
+    const Node* const node = fields.node("on_failure");
+    if (node == nullptr || node->kind != Node::Kind::kMapping) {
+      timeouts.on_failure = StateFields(fields, context_).transition("on_failure");
+      return;
+    }
+    fields.object("on_failure", [&](Fields& nested) {
+      if (nested.require("state")) {
+        timeouts.on_failure = StateFields(nested, context_).transition("state");
+      }
+      timeouts.on_any_failure =
+          nested.one_of<bool>("when", {{"timeout", false}, {"any", true}}).value_or(false);
+    });
   }
 
   static std::optional<Vocabulary> read_defaults(Fields& fields) {

@@ -48,7 +48,17 @@ class Stepper {
 
   static void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span,
                   TimePoint now) {
-    if (span) instance.timers.push_back({kind, span->after(now)});
+    if (span) arm(instance, {kind, span->after(now)});
+  }
+
+  /// While the instance is paused, timers of its step do not count.
+  static void arm(Instance& instance, const Timer& timer) {
+    const bool is_held = instance.paused && waits_for_resume(timer.kind);
+    (is_held ? instance.held_timers : instance.timers).push_back(timer);
+  }
+
+  static bool waits_for_resume(TimerKind kind) {
+    return is_of_state(kind) || kind == TimerKind::kInterrupt;
   }
 
   /// The timeout counts from the moment when the state is scheduled, expressions included.
@@ -84,30 +94,33 @@ class Stepper {
     instance_.hops = hops_of(event);
     tell(HistoryKind::kWoken,
          LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
-    const std::optional<LazyJson> found = findable();
+    const LazyJson found = instance_.data;
     Visit visit = visiting({});
     settle(visit, state().take(visit, event, matched.entries));
-    keep_found(found);
+    keep_found(visit, found);
     proceed({});
   }
 
   void apply(const Returned& returned) {
-    if (!waits_for(instance_, returned.call)) return;
+    if (!still_waits_for(returned.call)) return;
     instance_.sealed = instance_.sealed || returned.sealed;
     if (instance_.cancelling) return task_is_over(returned.call.index);
+    const LazyJson found = instance_.data;
     Visit visit = visiting({});
-    settle(visit, state().returned(visit, returned.call.index, returned.result));
+    settle(visit, state().returned(visit, returned.call.index, returned.result,
+                                   now_ + returned.retry_after.value_or(Duration(0))));
+    keep_found(visit, found);
     proceed({});
   }
 
   void apply(const Begun& begun) {
-    if (!waits_for(instance_, begun.call)) return;
+    if (!still_waits_for(begun.call)) return;
     Visit visit = visiting({});
-    result_.changed = state().begun(visit, begun.call.index);
+    if (state().begun(visit, begun.call.index)) result_.changed = true;
   }
 
   void apply(const Silent& silent) {
-    if (!waits_for(instance_, silent.call) || instance_.paused) return;
+    if (instance_.paused || !still_waits_for(silent.call)) return;
     if (instance_.cancelling) return task_is_over(silent.call.index);
     Visit visit = visiting({});
     settle(visit, state().silent(visit, silent.call.index));
@@ -120,23 +133,101 @@ class Stepper {
     result_.changed = true;
   }
 
+  void apply(const Overdue&) {
+    while (waits_for_calls() && fire_overdue()) {
+    }
+    if (result_.changed) proceed({});
+  }
+
+  /// What is told of a call past a deadline that would have ended it is of no use: the deadline
+  /// comes first.
+  bool still_waits_for(const Caller& call) {
+    while (waits_for(instance_, call) && fire_overdue()) {
+    }
+    if (waits_for(instance_, call)) return true;
+    if (result_.changed) proceed({});
+    return false;
+  }
+
+  bool waits_for_calls() const {
+    return instance_.phase == Phase::kWaiting && !instance_.calls.empty();
+  }
+
   void apply(const Fired& fired) {
     auto& timers = instance_.timers;
-    // Where they fall together, the execution's deadline is first.
-    const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& timer) {
-      return timer.kind == TimerKind::kExecution && timer.deadline <= fired.deadline;
+    Timer timer{fired.kind, fired.deadline};
+    if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return;
+    const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& one) {
+      return one.kind == TimerKind::kExecution && one.deadline <= fired.deadline;
     });
-    if (execution != timers.end() && fired.kind != TimerKind::kExecution) {
-      return apply(Fired{execution->kind, execution->deadline});
+    if (execution != timers.end()) {
+      timer = *execution;  // where they fall together, it is first
+    } else if (fired.kind == TimerKind::kRetry) {
+      timer = first_overdue().value_or(timer);  // no attempt begins past a deadline
     }
-    const auto armed = std::find(timers.begin(), timers.end(), Timer{fired.kind, fired.deadline});
-    if (armed == timers.end()) return;
-    timers.erase(armed);
-    fire(fired);
+    timers.erase(std::find(timers.begin(), timers.end(), timer));
+    fire({timer.kind, timer.deadline});
     proceed({});
   }
 
+  /// The timeout of the state or of the whole that passed first, if one has.
+  std::optional<Timer> first_overdue() const {
+    std::optional<Timer> first;
+    const auto rank = [](const Timer& timer) {
+      return std::pair(timer.deadline, timer.kind != TimerKind::kExecution);
+    };
+    for (const Timer& timer : instance_.timers) {
+      const bool is_timeout = timer.kind == TimerKind::kStateTimeout || !is_of_state(timer.kind);
+      if (!is_timeout || timer.deadline > now_) continue;
+      if (!first || rank(timer) < rank(*first)) first = timer;
+    }
+    return first;
+  }
+
+  /// The first deadline of the calls, if it has passed.
+  std::optional<TimePoint> first_overdue_call() const {
+    std::optional<TimePoint> first;
+    if (instance_.paused) return first;
+    for (const Call& call : instance_.calls) {
+      for (const auto& deadline : call.deadlines) {
+        if (deadline && *deadline <= now_) first = std::min(first.value_or(*deadline), *deadline);
+      }
+    }
+    return first;
+  }
+
+  /// Fires the timeout that passed first, of those of the calls, the state and the whole. Whether
+  /// there was one; what follows it is not begun.
+  bool fire_overdue() {
+    const std::optional<Timer> timer = first_overdue();
+    const std::optional<TimePoint> call = first_overdue_call();
+    if (!timer && !call) return false;
+    result_.changed = true;
+    if (timer && (!call || timer->deadline <= *call)) {
+      std::erase(instance_.timers, *timer);
+      fire({timer->kind, timer->deadline});
+    } else if (instance_.cancelling) {
+      stop_overdue_tasks();
+    } else {
+      Visit visit = visiting({});
+      settle(visit, state().overdue(visit, *call));
+    }
+    return true;
+  }
+
+  /// Timeouts in their order, then attempts: document 004, one that comes due when a deadline has
+  /// passed is not made.
+  void fire_calls() {
+    while (waits_for_calls() && fire_overdue()) {
+    }
+    if (!waits_for_calls() || instance_.cancelling) return;
+    Visit visit = visiting({});
+    settle(visit, state().attempts_due(visit));
+  }
+
   void fire(const Fired& fired) {
+    // The history has each entry, also of a state that is left while it evaluates.
+    if (instance_.parked && instance_.phase == Phase::kEntering) tell(HistoryKind::kEntered);
     switch (fired.kind) {
       case TimerKind::kStateTimeout:
         return raise({"direktiv.stateTimeout",
@@ -151,11 +242,8 @@ class Stepper {
         if (instance_.awaits_run) return begin_run();
         if (instance_.calls.empty()) return enter_again();
         [[fallthrough]];  // format 4 had no timer of its own for calls
-      case TimerKind::kCalls: {
-        if (instance_.cancelling) return stop_overdue_tasks();
-        Visit visit = visiting({});
-        return settle(visit, state().calls_due(visit));
-      }
+      case TimerKind::kCalls:
+        return fire_calls();
       case TimerKind::kInterrupt:
         return raise(timed_out("interrupt", fired.deadline), Retries::kNo);
       case TimerKind::kKill:
@@ -174,23 +262,36 @@ class Stepper {
   void run_out(const WorkflowError& error, InstanceStatus status) {
     if (instance_.cancelling) status = InstanceStatus::kCancelled;
     tell_error(HistoryKind::kRaised, error);
-    fail(error, status);
+    note_failure();
+    fail(error, status, Retries::kNo);
   }
 
-  /// Document 004: `on_failure` has its chance to clean up, once, and whatever comes of that the
-  /// instance has failed. Document 001: it is timed out, and that is all.
+  /// Document 004: past its deadline an execution has failed, and `on_failure` has its chance to
+  /// clean up. Document 001: it is timed out, and that is all.
   void execution_ran_out(const WorkflowError& error) {
-    if (!workflow_.timeouts.fails || instance_.cancelling)
+    if (!workflow_.timeouts.fails || instance_.cancelling) {
       return run_out(error, InstanceStatus::kTimedOut);
-    instance_.failing = true;
-    if (!workflow_.timeouts.on_failure) return run_out(error, InstanceStatus::kFailed);
+    }
+    if (!workflow_.timeouts.on_failure || instance_.failing) {
+      instance_.failing = true;
+      return run_out(error, InstanceStatus::kFailed);
+    }
     tell_error(HistoryKind::kRaised, error);
-    clear_waits();
-    std::erase_if(instance_.timers,
-                  [](const Timer& timer) { return timer.kind != TimerKind::kKill; });
-    instance_.awaits_run = false;
-    instance_.failed_state = state().common().id;
+    note_failure();
     if (!instance_.error) instance_.error = error;
+    go_through_on_failure(error);
+  }
+
+  /// Document 004: once, past the deadlines of the whole but `kill`; whatever comes of it, the
+  /// instance has failed.
+  void go_through_on_failure(const WorkflowError& error) {
+    instance_.failing = true;
+    clear_waits();
+    const auto ends = [](const Timer& timer) { return timer.kind != TimerKind::kKill; };
+    std::erase_if(instance_.timers, ends);
+    std::erase_if(instance_.held_timers, ends);
+    instance_.awaits_run = false;
+    instance_.transitions = 0;
     put_error(error);
     go_to(workflow_.timeouts.on_failure);
   }
@@ -211,7 +312,8 @@ class Stepper {
     instance_.paused = false;
     instance_.status = InstanceStatus::kWaiting;
     instance_.held_timers.clear();
-    std::erase_if(instance_.timers, [](const Timer& timer) { return is_of_state(timer.kind); });
+    std::erase_if(instance_.timers,
+                  [](const Timer& timer) { return waits_for_resume(timer.kind); });
     for (Call& call : instance_.calls) {
       if (call.status == Call::Status::kRunning && call.outside) continue;
       if (call.status == Call::Status::kRunning) {
@@ -260,9 +362,7 @@ class Stepper {
     tell(HistoryKind::kPaused);
     instance_.paused = true;
     instance_.status = InstanceStatus::kPaused;
-    const auto holds = [](const Timer& timer) {
-      return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt;
-    };
+    const auto holds = [](const Timer& timer) { return waits_for_resume(timer.kind); };
     std::copy_if(instance_.timers.begin(), instance_.timers.end(),
                  std::back_inserter(instance_.held_timers), holds);
     std::erase_if(instance_.timers, holds);
@@ -294,46 +394,52 @@ class Stepper {
   }
 
   void apply(const Retry& retry) {
-    revive("retry");
-    if (retry.data) instance_.data = *retry.data;
+    const StateIndex at = failed_state_of(workflow_, instance_);
+    const auto& data = instance_.failed_data ? instance_.failed_data : retry.data;
+    if (data) instance_.data = *data;
     if (retry.extend) instance_.execution_from = now_;
+    revive("retry", at);
     instance_.retried = true;
-    begin_again(instance_.state);
+    go_on_revived(retry.paused);
   }
 
-  void apply(const Restart&) {
-    revive("restart");
+  void apply(const Restart& restart) {
     instance_.data = instance_.input;
     instance_.execution_from = now_;
     ++instance_.run;
-    begin_again(workflow_.start.state);
+    revive("restart", workflow_.start.state);
+    go_on_revived(restart.paused);
   }
 
   void apply(const Rerun& rerun) {
-    revive("rerun");
     instance_.data = rerun.data;
     instance_.execution_from = now_;
     ++instance_.run;
-    begin_again(rerun.state);
+    revive("rerun", rerun.state);
+    go_on_revived(rerun.paused);
   }
 
-  /// It has ended and is to live again. Who waited for its end was told, and is told no more.
-  void revive(std::string_view how) {
+  /// It has ended and lives again. A caller was told of its end, and is not told again; the
+  /// workflow's own policy begins anew.
+  void revive(std::string_view how, StateIndex at) {
     tell(HistoryKind::kRevived, LazyJson::object({{"how", how}}));
     instance_.ended_at.reset();
     instance_.error.reset();
-    instance_.failed_state.clear();
     instance_.failing = false;
     instance_.cancelling = false;
-    instance_.retried = false;
+    instance_.awaits_run = false;
     instance_.caller.reset();
+    instance_.depth = 0;
+    instance_.hops = 0;
+    instance_.first_run = instance_.run;
+    instance_.runs_from = now_;
     instance_.status = InstanceStatus::kPending;
-    instance_.transitions = 0;
-  }
-
-  void begin_again(StateIndex at) {
     arm_execution(instance_, workflow_);
     begin_at(at);
+  }
+
+  void go_on_revived(bool paused) {
+    if (paused) apply(Pause{});
     proceed({});
   }
 
@@ -341,13 +447,22 @@ class Stepper {
   void begin_at(StateIndex at) {
     instance_.state = at;
     instance_.attempt = 1;
+    instance_.transitions = 0;
+    instance_.retried = false;
+    instance_.failed_state.clear();
+    instance_.failed_data.reset();
+    instance_.found_data.reset();
+    instance_.state_from = now_;
     ++instance_.step;
     arm_run(instance_, workflow_, now_);
     begin_state(instance_, state().common(), now_);
   }
 
+  /// What ends the process again and again gets no other run and no `on_failure`.
   void apply(const Abandon& abandon) {
     tell_error(HistoryKind::kRaised, abandon.error);
+    note_failure();
+    instance_.failing = true;
     fail(abandon.error);
   }
 
@@ -360,7 +475,13 @@ class Stepper {
     }
     const uint32_t begin = instance_.transitions;
     do {
-      if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) return;
+      if (instance_.phase != Phase::kEntering && instance_.phase != Phase::kLeaving) {
+        // An event that came in time may lead here past a deadline of the whole: then no call is
+        // handed out. A wait for events may yet get one that came in time.
+        const bool rests = instance_.phase == Phase::kWaiting && instance_.listeners.empty();
+        if (!rests || !fire_overdue()) return;
+        continue;
+      }
       if (instance_.transitions - begin >= limits_.transitions_per_step ||
           variable_bytes_ >= limits_.variable_bytes_per_step) {
         result_.unfinished = true;
@@ -380,7 +501,7 @@ class Stepper {
 
   void enter(Visit& visit) {
     const LazyJson data = instance_.data;
-    const std::optional<LazyJson> found = findable();
+    const bool had_error = instance_.error.has_value();
     const Outcome outcome = log_and_enter(visit);
     if (!std::holds_alternative<Park>(outcome)) {
       tell(HistoryKind::kEntered);
@@ -388,8 +509,9 @@ class Stepper {
         result_.history.back().data = data;
       }
     }
+    if (instance_.error && !had_error) note_failure(data);
     settle(visit, outcome);
-    keep_found(found);
+    keep_found(visit, data);
   }
 
   Outcome log_and_enter(Visit& visit) {
@@ -431,7 +553,7 @@ class Stepper {
       raise(raised->error);
     } else if (const auto* given_up = std::get_if<GiveUp>(&outcome)) {
       tell_error(HistoryKind::kCancelled, given_up->error);
-      instance_.failed_state = state().common().id;
+      note_failure();
       if (!instance_.error) instance_.error = given_up->error;
       end(InstanceStatus::kCancelled);
     } else if (std::holds_alternative<Park>(outcome)) {
@@ -467,7 +589,7 @@ class Stepper {
     return span->after(now_) - now_;
   }
 
-  /// Whether the state's `retries` are asked.
+  /// Whether the `retries` of the state, and of the workflow, are asked.
   enum class Retries { kNo, kYes };
 
   /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled; its retry policy may have it
@@ -477,12 +599,13 @@ class Stepper {
     clear_waits();
     tell_error(HistoryKind::kRaised, error);
     const StateCommon& common = state().common();
+    if (error.code == kTaskTimeout) retries = Retries::kNo;
     if (retries == Retries::kYes && common.retries) {
       AfterFailure next =
           after_failure(*common.retries, {.instance = instance_.id,
                                           .state = common.id,
                                           .attempt = instance_.attempt,
-                                          .first_at = instance_.started_at,
+                                          .first_at = instance_.state_from,
                                           .now = now_,
                                           .error = error,
                                           .is_caught = find_catch(common, error.code) != nullptr});
@@ -492,23 +615,39 @@ class Stepper {
         tell_error(HistoryKind::kRaised, error);
       }
     }
-    put_error(error);
     const Catch* const entry = find_catch(common, error.code);
-    if (entry == nullptr) return fail(error);
+    if (!instance_.error) forget_failure();
+    if (entry == nullptr || leads_to_error_state(*entry)) note_failure();
+    // The error that the instance ends with stays.
+    put_error(entry == nullptr ? instance_.error.value_or(error) : error);
+    if (entry == nullptr) return fail(error, InstanceStatus::kFailed, retries);
     tell(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
     go_to(entry->transition);
   }
 
-  /// The data, where a next attempt may have to find it. Elsewhere no copy is held: as long as one
-  /// is, changing the data copies all of it.
-  std::optional<LazyJson> findable() const {
-    if (!state().common().retries) return std::nullopt;
-    return instance_.data;
+  /// Should the state's transform fail, the next attempt, by a policy or by hand, finds that.
+  void keep_found(const Visit& visit, const LazyJson& data) {
+    if (visit.has_changed_data() && instance_.phase == Phase::kLeaving) instance_.found_data = data;
   }
 
-  /// Should the state's transform fail, the next attempt finds that.
-  void keep_found(const std::optional<LazyJson>& data) {
-    if (data && instance_.phase == Phase::kLeaving) instance_.found_data = data;
+  bool leads_to_error_state(const Catch& entry) const {
+    return entry.transition && workflow_.states[*entry.transition]->common().type == "error";
+  }
+
+  /// What a manual retry begins with: the state that the failure comes from, and the data that it
+  /// found. The first one counts where a failure is settled already.
+  void note_failure() { note_failure(instance_.found_data.value_or(instance_.data)); }
+
+  void note_failure(const LazyJson& found) {
+    const bool is_settled = instance_.error || instance_.awaits_run;
+    if (is_settled && !instance_.failed_state.empty()) return;
+    instance_.failed_state = state().common().id;
+    instance_.failed_data = found;
+  }
+
+  void forget_failure() {
+    instance_.failed_state.clear();
+    instance_.failed_data.reset();
   }
 
   /// The state is left as if it had never been entered, until the next attempt is due.
@@ -520,7 +659,8 @@ class Stepper {
   }
 
   void wait_until(TimePoint at) {
-    instance_.timers.push_back({TimerKind::kRetry, at});
+    if (at - now_ >= kHopsForgottenAfter) instance_.hops = 0;
+    arm(instance_, {TimerKind::kRetry, at});
     instance_.phase = Phase::kWaiting;
     instance_.status = InstanceStatus::kWaiting;
     ++instance_.step;
@@ -541,10 +681,10 @@ class Stepper {
     }
   }
 
-  void fail(const WorkflowError& error, InstanceStatus status = InstanceStatus::kFailed) {
-    instance_.failed_state = state().common().id;
+  void fail(const WorkflowError& error, InstanceStatus status = InstanceStatus::kFailed,
+            Retries retries = Retries::kYes) {
     if (!instance_.error) instance_.error = error;
-    end(status);
+    end(status, retries);
   }
 
   void go_to(std::optional<StateIndex> next) {
@@ -556,13 +696,18 @@ class Stepper {
       const WorkflowError error{"millrace.limits.transitions",
                                 fmt::format("the instance made more than {} transitions",
                                             limits_.transitions_per_instance)};
+      instance_.state = *next;  // where a manual retry goes on
+      instance_.found_data.reset();
       tell_error(HistoryKind::kRaised, error);
+      if (!instance_.error) forget_failure();
+      note_failure();
       return fail(error);
     }
     instance_.state = *next;
     instance_.retried = false;
     instance_.attempt = 1;
     instance_.found_data.reset();
+    instance_.state_from = now_;
     ++instance_.step;
     begin_state(instance_, state().common(), now_);
   }
@@ -576,8 +721,8 @@ class Stepper {
     if (!policy) return false;
     AfterFailure next = after_failure(*policy, {.instance = instance_.id,
                                                 .state = instance_.failed_state,
-                                                .attempt = instance_.run,
-                                                .first_at = instance_.started_at,
+                                                .attempt = instance_.run - instance_.first_run + 1,
+                                                .first_at = instance_.runs_from,
                                                 .now = now_,
                                                 .error = *instance_.error});
     if (auto* const error = std::get_if<WorkflowError>(&next)) {
@@ -588,11 +733,11 @@ class Stepper {
     const TimePoint at = std::get<TimePoint>(next);
     tell(HistoryKind::kRetrying, Json{{"run", instance_.run + 1}, {"at", format_rfc3339(at)}});
     clear_waits();
-    std::erase_if(instance_.timers,
-                  [](const Timer& timer) { return timer.kind != TimerKind::kExecution; });
+    const auto ends = [](const Timer& timer) { return timer.kind != TimerKind::kExecution; };
+    std::erase_if(instance_.timers, ends);
+    std::erase_if(instance_.held_timers, ends);
     instance_.found_data.reset();
     instance_.error.reset();
-    instance_.failed_state.clear();
     instance_.awaits_run = true;
     wait_until(at);
     return true;
@@ -606,12 +751,18 @@ class Stepper {
     begin_at(workflow_.start.state);
   }
 
-  void end(InstanceStatus status) {
-    if (status == InstanceStatus::kFailed && awaits_next_run()) return;
+  void end(InstanceStatus status, Retries retries = Retries::kYes) {
+    if (status == InstanceStatus::kFailed) {
+      if (retries == Retries::kYes && awaits_next_run()) return;
+      if (workflow_.timeouts.on_any_failure && !instance_.failing) {
+        return go_through_on_failure(*instance_.error);
+      }
+    }
     clear_waits();
     instance_.timers.clear();
     instance_.held_timers.clear();
     instance_.paused = false;
+    instance_.awaits_run = false;
     instance_.found_data.reset();
     instance_.phase = Phase::kEnded;
     instance_.status = status;
@@ -669,6 +820,8 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
   Instance instance{.id = id, .space = space, .revision = revision};
   instance.state = workflow.start.state;
   instance.started_at = now;
+  instance.runs_from = now;
+  instance.state_from = now;
   instance.execution_from = origin.execution_from.value_or(now);
   instance.own_policy = origin.own_policy;
   instance.listen_from = position;
@@ -679,6 +832,16 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
   Stepper::arm_execution(instance, workflow);
   Stepper::begin_state(instance, workflow.states[instance.state]->common(), now);
   return instance;
+}
+
+StateIndex failed_state_of(const Workflow& workflow, const Instance& instance) {
+  const auto& states = workflow.states;
+  const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
+    return state->common().id == instance.failed_state;
+  });
+  // Older builds did not note it where an Error state had fixed the error.
+  if (found == states.end()) return instance.state;
+  return static_cast<StateIndex>(found - states.begin());
 }
 
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance) {

@@ -30,11 +30,14 @@ struct Fired {
   TimerKind kind{};
   TimePoint deadline;
 };
-/// A call has ended; ignored unless the instance waits for just this attempt of it.
+/// A call has ended; ignored unless the instance waits for just this attempt of it, and no timeout
+/// that would have ended it has passed.
 struct Returned {
   Caller call;
   CallResult result;
   bool sealed = false;  ///< the instance holds something of a secret from now on
+  /// Of a failure: the Retry-After of the function's service.
+  std::optional<Duration> retry_after = {};
 };
 /// Somebody has begun with a call; ignored like Returned.
 struct Begun {
@@ -49,6 +52,8 @@ struct Printed {
   Caller call;
   std::string text;
 };
+/// Timeouts of the step and of the whole that have passed come now, before what is told next.
+struct Overdue {};
 /// The results of an Evaluate; ignored unless it is this step that waits for them.
 struct Resumed {
   uint64_t step = 0;
@@ -70,17 +75,21 @@ struct Cancel {
 struct Pause {};
 /// Go on; the timeouts of the current step count anew.
 struct Resume {};
-/// It has ended; go on with the state that it ended in, as it was entered with that data.
+/// It has ended; the state that failed begins again, with the data that it found.
 struct Retry {
-  std::optional<LazyJson> data;  ///< none: as it ended
+  std::optional<LazyJson> data;  ///< where the instance has not kept it; none: as it ended
   bool extend = false;           ///< the execution's deadline counts anew
+  bool paused = false;           ///< its workflow is: nothing begins before a Resume
 };
 /// It has ended, and is run anew from the beginning.
-struct Restart {};
+struct Restart {
+  bool paused = false;  ///< as in Retry
+};
 /// It has ended, and is run anew from that state with that data.
 struct Rerun {
   StateIndex state = 0;
   LazyJson data;
+  bool paused = false;  ///< as in Retry
 };
 
 /// Give it up: it is failed, whatever its states would make of the error.
@@ -88,8 +97,8 @@ struct Abandon {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Resumed, Proceed,
-                              Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
+using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Overdue, Resumed,
+                              Proceed, Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
 
 /// Whether it is for one that has ended.
 inline bool revives(const Stimulus& stimulus) {
@@ -123,6 +132,9 @@ struct Origin {
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});
+
+/// The state that a manual retry of an instance that has failed begins again.
+StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 
 /// Until when the execution of an instance may go on if it does not count anew.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);

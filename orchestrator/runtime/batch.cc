@@ -9,6 +9,7 @@
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/store/variables.h"
+#include "states/state.h"
 
 namespace millrace {
 namespace {
@@ -175,6 +176,21 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
 
 // Timers.
 
+Result<bool> Batch::may_be_overtaken(const TimerInput& timer) {
+  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
+  const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
+  if (owner == nullptr || owner->kind == TimerKind::kDelay || owner->kind == TimerKind::kRetry) {
+    return false;
+  }
+  if (draft_.waiting.listens(owner->instance)) return true;
+  const Touched* const touched = TRY(instances_.touch(owner->space, owner->instance));
+  if (touched == nullptr || touched->instance.phase != Phase::kEntering) return false;
+  // It evaluates what it is to listen for.
+  const Instance& instance = touched->instance;
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
+  return !workflow->states[instance.state]->awaited_types().empty();
+}
+
 Status Batch::take(TimePoint now, const TimerInput& input) {
   ++draft_.outcome.counts.timers_fired;
   return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
@@ -188,12 +204,26 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstan
   const auto& timers = touched->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
+  Instance& instance = touched->instance;
+  if (owner.kind == TimerKind::kCalls && awaits_look(now, instance)) return {};
   // For one that is on its way the events since it was moved are kept; for another one they are
   // not.
-  Instance& instance = touched->instance;
   if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
   TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
+}
+
+/// Workers need not report that they have a task, so the runner is asked before a schedule-to-start
+/// deadline counts. The timer of the calls stays as it is meanwhile: the answer fires it again, or
+/// has it armed anew.
+bool Batch::awaits_look(TimePoint now, const Instance& instance) {
+  bool awaits = false;
+  for (const Call& call : instance.calls) {
+    const auto& deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)];
+    if (call.status != Call::Status::kRunning || !call.outside || !deadline) continue;
+    if (*deadline <= now) awaits |= draft_.tasks.awaits_look(call.id, *deadline);
+  }
+  return awaits;
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
@@ -236,6 +266,10 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
     return hear(now, task, TaskInHand(*known), *ended);
   }
+  if (std::holds_alternative<TaskUnbegun>(what)) {
+    draft_.tasks.looked(task);
+    return known->caller ? fire_calls(now, *known) : Status();
+  }
   if (const auto after = draft_.tasks.heard(task)) draft_.outcome.begun_after.push_back(*after);
   if (!known->caller) return {};
   if (std::holds_alternative<TaskStarted>(what)) {
@@ -254,6 +288,11 @@ bool Batch::is_space(NamespaceNumber space, std::string_view name) const {
 
 Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
                    const TaskEnded& told) {
+  if (known.caller) {
+    // What comes past its deadline leaves no variables either.
+    TRY(tell_caller(now, known, Overdue{}));
+    if (draft_.tasks.find(task) == nullptr) return {};
+  }
   draft_.tasks.end(draft_.tx, task);
   draft_.outcome.ended_tasks.push_back(task);
   for (const TaskVariable& one : told.variables) {
@@ -270,7 +309,10 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
     result = tl::unexpected(told.result.error());
   }
   return tell_caller(now, known,
-                     Returned{.call = *known.caller, .result = result, .sealed = known.sealed});
+                     Returned{.call = *known.caller,
+                              .result = result,
+                              .sealed = known.sealed,
+                              .retry_after = told.retry_after});
 }
 
 Status Batch::take(TimePoint now, const SilenceInput& input) {
@@ -283,6 +325,20 @@ Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus&
   Touched* const touched = TRY(instances_.touch(task.space, task.caller->instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, stimulus));
+  return {};
+}
+
+/// Fires the timer of the caller's calls if it is due: it may have waited for an answer.
+Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
+  const InstanceId caller = task.caller->instance;
+  Touched* const touched = TRY(instances_.touch(task.space, caller));
+  if (touched == nullptr) return {};
+  for (const Timer& timer : touched->instance.timers) {
+    if (timer.kind != TimerKind::kCalls || timer.deadline > now) continue;
+    return fire(
+        now, timer.deadline,
+        TimerInput::OfInstance{.space = task.space, .instance = caller, .kind = timer.kind});
+  }
   return {};
 }
 

@@ -44,6 +44,11 @@ class Batch {
   /// How many instances they have still to reach.
   size_t fan_out() const { return fan_outs_.left(); }
 
+  /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
+  /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
+  /// deadline. Nothing else waits for the stream. Errors: those of the store.
+  Result<bool> may_be_overtaken(const TimerInput& timer);
+
   /// Whether its events have woken so many instances that the next ones should wait for the next
   /// batch.
   bool is_full() const { return woken_ >= limits_.woken; }
@@ -82,6 +87,8 @@ class Batch {
   bool is_space(NamespaceNumber space, std::string_view name) const;
   /// Steps whoever waits for the task.
   Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
+  bool awaits_look(TimePoint now, const Instance& instance);
+  Status fire_calls(TimePoint now, const TaskInHand& task);
 
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);

@@ -135,6 +135,17 @@ const NamespaceSettings& Catalog::settings(NamespaceNumber space) const {
   return found == settings_.end() ? none : found->second;
 }
 
+NamespaceNumber Catalog::space_of(NamespaceNumber space, const NamedService& service) const {
+  return service.global ? find_namespace(kDefaultNamespace).value_or(space) : space;
+}
+
+const ServiceSetting* Catalog::find_service(NamespaceNumber space,
+                                            const NamedService& service) const {
+  const auto& services = settings(space_of(space, service)).services;
+  const auto found = services.find(service.name);
+  return found == services.end() ? nullptr : &found->second;
+}
+
 void Catalog::remove_namespace(Transaction& tx, const std::string& name) {
   erase_namespace(tx, name);
   spaces_.erase(name);  // its number keeps its name: instances that ended in it still tell it

@@ -65,6 +65,10 @@ class Catalog {
   Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                       NamespaceSettings settings);
   const NamespaceSettings& settings(NamespaceNumber space) const;
+  /// In whose settings a service is that a function of that namespace names.
+  NamespaceNumber space_of(NamespaceNumber space, const NamedService& service) const;
+  /// What those say of it; null: nothing.
+  const ServiceSetting* find_service(NamespaceNumber space, const NamedService& service) const;
   void remove_namespace(Transaction& tx, const std::string& name);
 
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.

@@ -172,14 +172,7 @@ Result<Json> Commands::run(TimePoint now, const PauseInstance& command) {
 }
 
 Result<Json> Commands::run(TimePoint now, const ResumeInstance& command) {
-  Json answer = TRY(step_living(now, command.space, command.instance, Resume{}, "resumed"));
-  // Whoever works for it has not been listened to.
-  const Touched* const touched =
-      TRY(instances_.touch(TRY(space_of(command.space)), command.instance));
-  for (const Call& call : touched->instance.calls) {
-    if (call.begun) draft_.tasks.heard(call.id);
-  }
-  return answer;
+  return step_living(now, command.space, command.instance, Resume{}, "resumed");
 }
 
 Result<Commands::Ended> Commands::ended_one(std::string_view space, const InstanceId& id) {
@@ -209,10 +202,11 @@ Result<Json> Commands::revive(TimePoint now, Ended ended, const Stimulus& stimul
 
 Result<std::optional<LazyJson>> Commands::data_at(const Instance& instance,
                                                   std::string_view state) const {
+  if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
   std::optional<LazyJson> data;
   for (HistoryRecord& record : TRY(read_history(draft_.tx, instance))) {
     const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
-    if (is_entry && record.data) data = std::move(record.data);
+    if (is_entry) data = std::move(record.data);  // none: the last entry neither waited nor acted
   }
   return data;
 }
@@ -233,13 +227,17 @@ Result<Json> Commands::run(TimePoint now, const RetryInstance& command) {
                             "has it count anew, `restart` runs all of it anew",
                             format_rfc3339(*deadline)));
   }
-  const std::string& state = ended.workflow->states[ended.instance.state]->common().id;
-  auto data = TRY(data_at(ended.instance, state));
-  return revive(now, std::move(ended), Retry{std::move(data), command.extend});
+  const StateIndex state = failed_state_of(*ended.workflow, ended.instance);
+  auto data = TRY(data_at(ended.instance, ended.workflow->states[state]->common().id));
+  const bool paused = ended.entry.paused;
+  return revive(now, std::move(ended),
+                Retry{.data = std::move(data), .extend = command.extend, .paused = paused});
 }
 
 Result<Json> Commands::run(TimePoint now, const RestartInstance& command) {
-  return revive(now, TRY(ended_one(command.space, command.instance)), Restart{});
+  Ended ended = TRY(ended_one(command.space, command.instance));
+  const bool paused = ended.entry.paused;
+  return revive(now, std::move(ended), Restart{.paused = paused});
 }
 
 Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
@@ -256,11 +254,13 @@ Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
   if (!data) {
     return fail("instance.no_data",
                 fmt::format("the history of instance {} does not have the data with which it came "
-                            "into \"{}\": it has that of states that waited or acted",
+                            "into \"{}\" last: it has that of states that waited or acted",
                             to_string(command.instance), command.state));
   }
   const auto index = static_cast<StateIndex>(found - states.begin());
-  return revive(now, std::move(ended), Rerun{index, std::move(*data)});
+  const bool paused = ended.entry.paused;
+  return revive(now, std::move(ended),
+                Rerun{.state = index, .data = std::move(*data), .paused = paused});
 }
 
 Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& command) {
@@ -295,8 +295,28 @@ Result<Commands::Progress> Commands::run(TimePoint now, const PauseWorkflow& com
   return Json{{"id", entry.id}, {"paused", paused}, {"changed", rest.sweep.changed}};
 }
 
+Result<bool> Commands::names_service(NamespaceNumber space, std::string_view service) {
+  const NamespaceSettings& settings = draft_.catalog.settings(space);
+  if (settings.services.contains(service) || settings.paused.contains(service)) return true;
+  for (const auto& [number, entry] : draft_.catalog.workflows()) {
+    if (entry.space != space) continue;
+    const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {number, entry.latest}));
+    for (const auto& state : workflow->states) {
+      const std::vector<std::string> named = state->services();
+      if (std::find(named.begin(), named.end(), service) != named.end()) return true;
+    }
+  }
+  return false;
+}
+
 Result<Json> Commands::run(TimePoint, const PauseService& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
+  if (!TRY(names_service(space, command.name))) {
+    return fail("function.not_found",
+                fmt::format("namespace \"{}\" has no service \"{}\": neither its settings nor the "
+                            "newest revision of a workflow names it",
+                            command.space, command.name));
+  }
   Json settings = Json::object();
   if (const auto record = TRY(read_namespace(draft_.tx, command.space));
       !record->settings.empty()) {
@@ -308,6 +328,20 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
   settings["paused"] = paused;
   TRY(set_settings(space, settings, TRY(parse_settings(settings))));
   return Json{{"name", command.name}, {"paused", command.paused}, {"changed", changed}};
+}
+
+Status Commands::check_webhook_secrets(std::optional<NamespaceNumber> space,
+                                       const NamespaceSettings& settings) const {
+  for (size_t i = 0; i < settings.webhooks.size(); ++i) {
+    const std::string& name = settings.webhooks[i].secret;
+    if (name.empty() || (space && has_secret(draft_.tx, *space, name))) continue;
+    return fail("settings.invalid",
+                fmt::format("webhooks[{}].secret: the namespace has no secret \"{}\"; create the "
+                            "namespace, then set the secret (`millrace secret set {}`), then "
+                            "these settings",
+                            i, name, name));
+  }
+  return {};
 }
 
 Status Commands::set_settings(NamespaceNumber space, const Json& settings,
@@ -324,7 +358,9 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
 Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
   std::optional<NamespaceSettings> settings;
   if (command.settings) settings = TRY(parse_settings(*command.settings));
-  const bool exists = draft_.catalog.find_namespace(command.name).has_value();
+  const auto known = draft_.catalog.find_namespace(command.name);
+  if (settings) TRY(check_webhook_secrets(known, *settings));
+  const bool exists = known.has_value();
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
   if (settings) {
     const NamespaceNumber space = *draft_.catalog.find_namespace(command.name);

@@ -71,6 +71,13 @@ class Commands {
                            std::optional<WorkflowNumber> workflow, Sweep& sweep);
   Result<bool> step_some(TimePoint now, NamespaceNumber space, const Stimulus& stimulus,
                          const std::function<bool(const Instance& head)>& is_one, Sweep& sweep);
+  /// Whether the settings of the namespace, or the newest revision of one of its workflows, name
+  /// the service.
+  Result<bool> names_service(NamespaceNumber space, std::string_view service);
+  /// Error `settings.invalid`: a webhook names a secret that the namespace does not have. No
+  /// `space`: the namespace does not exist yet.
+  Status check_webhook_secrets(std::optional<NamespaceNumber> space,
+                               const NamespaceSettings& settings) const;
   /// `parsed` is what parse_settings() makes of `settings`.
   Status set_settings(NamespaceNumber space, const Json& settings, NamespaceSettings parsed);
   Status forget_delayed(NamespaceNumber space);

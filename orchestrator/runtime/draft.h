@@ -46,9 +46,11 @@ struct BatchCounts {
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
-  uint64_t answers_stray = 0;       ///< given for another namespace than the task's
-  uint64_t groups_closed = 0;       ///< events of eventsAnd groups that a new revision closed
-  std::array<uint64_t, 8> ended{};  ///< by InstanceStatus
+  uint64_t answers_stray = 0;        ///< given for another namespace than the task's
+  uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute that a start correlates by
+  uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
+  uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
+  std::array<uint64_t, 8> ended{};   ///< by InstanceStatus
 };
 
 /// What is to be done once the batch is on disk.

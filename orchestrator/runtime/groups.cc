@@ -58,7 +58,10 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
                            const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
   const auto key = correlation_key(Attributes(event), start_of.correlate);
-  if (!key) return false;  // without a correlated attribute
+  if (!key) {
+    ++draft_.outcome.counts.groups_uncorrelated;
+    return false;
+  }
   const Fingerprint group = fingerprint({*key});
   auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
                      .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
@@ -112,6 +115,7 @@ Status Groups::expire(uint64_t number) {
   auto waiting = TRY(read_counts(draft_.tx, queue.workflow, queue.group));
   if (!waiting) return fail("store.corrupt", "a grouped event has no group");
   --(*waiting)[queue.entry];
+  ++draft_.outcome.counts.groups_expired;
   erase_grouped(draft_.tx, queue, number);
   write_counts(draft_.tx, queue.workflow, queue.group, *waiting);
   return {};

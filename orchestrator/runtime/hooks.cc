@@ -46,7 +46,8 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
     if (!failure || setting == nullptr) return std::optional<HookRecord>();
     return record;
   }
-  record->at = setting->retries.next_at(record->attempt, now);
+  const double draw = draw_from({record->event, record->url, std::to_string(record->attempt)});
+  record->at = setting->retries.next_at(record->attempt, now, draw);
   if (failure->retry_after) record->at = std::max(record->at, now + *failure->retry_after);
   ++record->attempt;
   write_hook(tx, outcome.number, *record);

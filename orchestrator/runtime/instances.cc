@@ -34,6 +34,11 @@ bool ends_with(const std::vector<HistoryRecord>& history, const LazyJson& data) 
   return last != history.rend() && last->data->shared_text() == data.shared_text();
 }
 
+/// null: there is none.
+std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) {
+  return json ? json->shared_text() : nullptr;
+}
+
 std::optional<Errand> as_errand(Effect& effect) {
   if (auto* start = std::get_if<StartChild>(&effect)) return std::move(*start);
   if (auto* cancel = std::get_if<CancelChild>(&effect)) return std::move(*cancel);
@@ -110,6 +115,7 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   touched.data = touched.instance.data.shared_text();
   touched.had_slots = !touched.instance.slots.empty();
   touched.had_found_data = touched.instance.found_data.has_value();
+  touched.failed_data = text_of(touched.instance.failed_data);
   touched.calls = touched.instance.calls;
   return &touched;
 }
@@ -119,6 +125,7 @@ Result<Touched*> Instances::revive(const WorkflowEntry& entry, const Workflow& w
   TRY(refuse_singular(entry, workflow));
   erase_ended(draft_.tx, ended);
   draft_.living.began(entry.number);
+  ended.listen_from = draft_.recent.last();  // what came while it had ended is not for it
   Touched& touched = touched_[ended.id];
   touched = {.instance = std::move(ended), .is_new = true};  // all of its rows are to be written
   return &touched;
@@ -159,6 +166,12 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   if (!result.changed) return false;
 
   touched.changed = true;
+  if (std::holds_alternative<Resume>(stimulus)) {
+    // Nothing was heard of its functions while it was paused.
+    for (const Call& call : instance.calls) {
+      if (call.begun) draft_.tasks.heard(call.id);
+    }
+  }
   TRY(tell(touched, result.history));
   if (touched.history.empty()) {
     touched.history = std::move(result.history);
@@ -296,6 +309,7 @@ Status Instances::write() {
                     .ends_history = ends_history,
                     .slots = touched.had_slots || !instance.slots.empty(),
                     .found_data = touched.had_found_data || instance.found_data,
+                    .failed_data = text_of(instance.failed_data) != touched.failed_data,
                     .calls = &touched.calls});
   }
   touched_.clear();

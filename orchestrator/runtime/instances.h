@@ -22,7 +22,8 @@ struct Touched {
   std::shared_ptr<const std::string> data;  ///< its text as read
   bool had_slots = false;
   bool had_found_data = false;
-  std::vector<Call> calls;  ///< as read
+  std::shared_ptr<const std::string> failed_data;  ///< its text as read
+  std::vector<Call> calls;                         ///< as read
   std::vector<HistoryRecord> history;
 };
 

@@ -10,6 +10,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kStepFailed = "millrace.step.failed";
+constexpr std::string_view kStepTimedOut = "millrace.step.timedout";
 
 std::string_view type_of_end(InstanceStatus status) {
   switch (status) {
@@ -44,10 +45,17 @@ std::string_view type_of(const HistoryRecord& record, const Instance& instance) 
     case HistoryKind::kRetrying:
       return "millrace.retry.scheduled";
     case HistoryKind::kTimedOut:
-      return "millrace.step.timedout";
+      return kStepTimedOut;
     default:
       return "";
   }
+}
+
+/// Whether the state ran out of time. Where a call returned the same error from its child's state,
+/// the record of that stands before.
+bool is_state_timeout(const HistoryRecord& record) {
+  return record.kind == HistoryKind::kRaised &&
+         record.detail.value().value("code", "") == "direktiv.stateTimeout";
 }
 
 Json data_of(const LifecycleOf& of, const HistoryRecord& record) {
@@ -105,6 +113,13 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
     event.extensions["correlationid"] = instance.correlation.empty() ? id : instance.correlation;
     if (!cause.empty()) event.extensions["causationid"] = cause;
     if (!instance.traceparent.empty()) event.extensions["traceparent"] = instance.traceparent;
+    if (is_state_timeout(record)) {
+      // As for a call: that time ran out, and that the step failed by it.
+      Event timeout = event;
+      timeout.id += "-timedout";
+      timeout.type = kStepTimedOut;
+      events.push_back(std::move(timeout));
+    }
     events.push_back(std::move(event));
   }
   return events;

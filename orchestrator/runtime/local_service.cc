@@ -2,11 +2,18 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "base/thread.h"
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/runtime/settings.h"
+#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/store/tables.h"
 
 namespace millrace {
 namespace {
@@ -40,6 +47,12 @@ class Gathering {
 
 }  // namespace
 
+LocalService::~LocalService() {
+  stopping_ = true;
+  const std::lock_guard lock(verify_lock_);
+  if (verifying_.joinable()) verifying_.join();
+}
+
 void LocalService::command(Command command, Done done) {
   parts_.processor.command(std::move(command), std::move(done));
 }
@@ -48,8 +61,35 @@ void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_mo
   parts_.processor.wait_for_end(std::move(space), id, at_most, std::move(done));
 }
 
-Loaded LocalService::load_definition(std::string_view text) {
-  return load_and_lint(text, parts_.check_programs, parts_.check_schemas);
+Loaded LocalService::load_definition(std::string_view text, std::string_view space) {
+  LintContext context;
+  if (!space.empty()) context.names_service = named_services(space);
+  return load_and_lint(text, parts_.check_programs, parts_.check_schemas, context);
+}
+
+/// What the settings say now; null where they cannot be read, so that lint does not guess.
+NamesService LocalService::named_services(std::string_view space) {
+  const Result<Snapshot> view = Snapshot::take(parts_.environment);
+  if (!view) return nullptr;
+  const auto services_of =
+      [&](std::string_view name) -> std::optional<std::set<std::string, std::less<>>> {
+    const auto record = read_namespace(*view, name);
+    if (!record) return std::nullopt;
+    std::set<std::string, std::less<>> names;
+    if (!*record || (*record)->settings.empty()) return names;
+    const Result<Json> json = parse_json((*record)->settings);
+    const auto settings = json ? parse_settings(*json) : tl::unexpected(json.error());
+    if (!settings) return std::nullopt;
+    for (const auto& [service, target] : settings->services) names.insert(service);
+    return names;
+  };
+  auto own = services_of(space);
+  auto global = services_of(kDefaultNamespace);
+  if (!own || !global) return nullptr;
+  return [own = *std::move(own), global = *std::move(global)](const std::string& service,
+                                                              bool is_global) {
+    return (is_global ? global : own).contains(service);
+  };
 }
 
 void LocalService::publish_events(std::string space, std::vector<Event> events,
@@ -77,6 +117,32 @@ Result<Json> LocalService::read(const std::function<Result<Json>(const View& vie
 Status LocalService::check_namespace(std::string_view space) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   return parts_.queries.check_namespace(view, space);
+}
+
+void LocalService::verify(Done done) {
+  if (verifies_.exchange(true)) {
+    return done(fail("busy", "the store is being checked; ask again when that is done"));
+  }
+  const std::lock_guard lock(verify_lock_);
+  if (verifying_.joinable()) verifying_.join();  // it has ended
+  verifying_ = std::thread([this, done = std::move(done)] {
+    name_thread("verify");
+    Result<Json> report = check_rows();
+    verifies_ = false;
+    done(std::move(report));
+  });
+}
+
+Result<Json> LocalService::check_rows() {
+  StoreCheckOptions options = store_check_options();
+  options.progress = [this](uint64_t, uint64_t) { return !stopping_; };
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const Result<StoreReport> report = check_store(view, options);
+  if (report) return to_json(*report);
+  if (report.error().code == "check.stopped") {
+    return fail("stopping", "millrace is stopping; check the data folder once it has ended");
+  }
+  return tl::unexpected(report.error());
 }
 
 Status LocalService::ready() {
@@ -127,6 +193,10 @@ Result<Json> LocalService::listeners(std::string_view space, size_t limit,
       [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
 }
 
+Result<Json> LocalService::groups(std::string_view space, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.groups(view, space, limit, cursor); });
+}
+
 Result<Json> LocalService::schedules(std::string_view space) {
   return read([&](const View& view) { return parts_.queries.schedules(view, space); });
 }
@@ -152,8 +222,10 @@ Result<Json> LocalService::secrets(std::string_view space, size_t limit, std::st
 
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
                                         std::string_view cursor) {
-  TRY(check_namespace(space));
-  return parts_.dead_letters(space, limit, cursor);
+  Json letters = TRY(parts_.dead_letters(space, limit, cursor));
+  // An event for a namespace that does not exist becomes a dead letter under that name.
+  if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(space));
+  return letters;
 }
 
 }  // namespace millrace

@@ -1,11 +1,16 @@
 // LocalService: the Service of the millrace in this process. Commands go to the processor, reads to
-// the last commit, events to the publisher. Any thread.
+// the last commit, events to the publisher. A check of the store has a thread of its own. Any
+// thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
+#include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/runtime/broker_losses.h"
 #include "orchestrator/runtime/processor.h"
@@ -34,10 +39,12 @@ class LocalService final : public Service {
   };
 
   explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
+  /// Stops a check of the store that is under way.
+  ~LocalService() override;
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
-  Loaded load_definition(std::string_view text) override;
+  Loaded load_definition(std::string_view text, std::string_view space) override;
   void publish_events(std::string space, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
@@ -51,23 +58,32 @@ class LocalService final : public Service {
   Result<Json> instance(std::string_view space, const InstanceId& id) override;
   Result<Json> history(std::string_view space, const InstanceId& id) override;
   Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
   Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) override;
   Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
 
+  void verify(Done done) override;
   Status ready() override;
   Json info() override;
   std::string metrics() override { return parts_.metrics.text(); }
 
  private:
+  NamesService named_services(std::string_view space);
   /// Runs a query on the last commit.
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view space);
 
+  Result<Json> check_rows();
+
   Parts parts_;
+  std::mutex verify_lock_;
+  std::thread verifying_;  ///< under verify_lock_; a thread of its own: it may take minutes
+  std::atomic<bool> verifies_ = false;
+  std::atomic<bool> stopping_ = false;
 };
 
 }  // namespace millrace

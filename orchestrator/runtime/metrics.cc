@@ -53,6 +53,12 @@ struct Metrics::Series {
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
               "Answers of workers thrown away: their subject names no task, or not its namespace.");
+  prometheus::Counter& groups_uncorrelated =
+      counter("millrace_group_events_uncorrelated_total",
+              "Events of an eventsAnd start that lack an attribute of its `correlate`.");
+  prometheus::Counter& groups_expired =
+      counter("millrace_group_events_expired_total",
+              "Events whose lifespan ended before their eventsAnd group was complete.");
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
@@ -123,6 +129,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
   add(series_->answers_stray, counts.answers_stray);
+  add(series_->groups_uncorrelated, counts.groups_uncorrelated);
+  add(series_->groups_expired, counts.groups_expired);
   add(series_->groups_closed, counts.groups_closed);
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);

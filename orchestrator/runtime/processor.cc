@@ -31,14 +31,6 @@ constexpr size_t kRowsOfAWaiter = 2;
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
 
-/// Whether an event that the stream still holds may come before this timer: a timeout, or the end
-/// of a lifespan, is lost to an event that the broker stamped before its deadline.
-bool may_be_overtaken(const TimerInput& timer) {
-  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
-  const auto* owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
-  return owner != nullptr && owner->kind != TimerKind::kDelay && owner->kind != TimerKind::kRetry;
-}
-
 /// Whether it starts something new.
 bool is_tick(const TimerInput& timer) {
   return std::holds_alternative<TimerInput::OfSchedule>(timer.owner);
@@ -52,7 +44,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      tasks_(parts_.functions, catalog_, parts_.clock),
+      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks()),
       hooks_(parts_.webhooks, catalog_,
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
@@ -270,6 +262,9 @@ bool Processor::turn() {
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
     act(work.links, std::move(*outcome));
+    // What a load has found goes out behind the timers that were due by then.
+    const Status handed_out = tasks_.hand_out_due(tx_);
+    if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
     for (const TaskNews& news : work.tasks) {
       if (!news.stored) continue;
       crash_point(CrashPoint::kToldStored);
@@ -449,7 +444,7 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
   }
   if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
-    if (hold && may_be_overtaken(timer)) {
+    if (hold && TRY(batch_.may_be_overtaken(timer))) {
       held_.push_back(std::move(timer));
     } else if (pressure_.is_on() && is_tick(timer)) {
       ticks_.push_back(std::move(timer));
@@ -570,8 +565,6 @@ void Processor::hand_out(const BatchOutcome& outcome) {
   for (const StartTask& task : outcome.tasks) tasks_.hand_out(tx_, task);
   for (const InstanceId& task : outcome.stopped_tasks) tasks_.stop(task);
   for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
-  const Status handed_out = tasks_.hand_out_due(tx_);
-  if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
   const Status sent = hooks_.pump(tx_, time_);
   if (!sent) spdlog::error("reading the webhooks' events: {}", sent.error().message);
 }

@@ -43,12 +43,13 @@ Json to_json(const EventFilter& filter, bool sealed = false) {
   return {{"type", filter.type}, {"context", std::move(context)}};
 }
 
-std::string_view to_string(Call::Status status) {
+/// `begun`: somebody is known to work on its attempt.
+std::string_view to_string(Call::Status status, bool begun) {
   switch (status) {
     case Call::Status::kQueued:
       return "queued";
     case Call::Status::kRunning:
-      return "running";
+      return begun ? "running" : "scheduled";
     case Call::Status::kBetween:
       return "retrying";
     case Call::Status::kDone:
@@ -59,10 +60,11 @@ std::string_view to_string(Call::Status status) {
   return "unknown";
 }
 
-Json to_json(const std::vector<Call>& calls) {
+Json to_json(const std::vector<Call>& calls, const BegunTasks& begun) {
   Json items = Json::array();
   for (const Call& call : calls) {
-    Json json{{"status", to_string(call.status)}, {"attempt", call.attempt}};
+    const bool has_begun = call.begun || begun.contains(call.id);
+    Json json{{"status", to_string(call.status, has_begun)}, {"attempt", call.attempt}};
     if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
     if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
@@ -90,6 +92,16 @@ std::string_view to_string(Start::Kind kind) {
       return "scheduled";
   }
   return "unknown";
+}
+
+/// The first of those that do not belong to its calls.
+std::optional<TimePoint> first_deadline(const Instance& instance) {
+  std::optional<TimePoint> first;
+  for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry) continue;
+    first = std::min(first.value_or(timer.deadline), timer.deadline);
+  }
+  return first;
 }
 
 /// How many ticks are told of one schedule.
@@ -173,6 +185,7 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
                      {"revision", record.latest},
                      {"start", to_string(workflow->start.kind)},
                      {"name", workflow->name},
+                     {"paused", record.paused},
                      {"updatedAt", format_rfc3339(stored->created_at)}});
   }
   return Json{{"items", std::move(items)}};
@@ -194,6 +207,7 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
               {"version", workflow->version},
               {"start", to_string(workflow->start.kind)},
               {"states", std::move(states)},
+              {"paused", record.paused},
               {"updatedAt", format_rfc3339(stored->created_at)},
               {"definition", stored->text}};
 }
@@ -224,16 +238,10 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
   if (instance.error) json["error"] = shown_detail(to_json(*instance.error), instance.sealed);
   if (instance.sealed) json["sealed"] = true;
   if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
-  std::optional<TimePoint> deadline;
   for (const Timer& timer : instance.timers) {
-    if (timer.kind == TimerKind::kCalls) continue;  // the calls tell themselves what is due
-    if (timer.kind == TimerKind::kRetry) {
-      json["nextRetryAt"] = format_rfc3339(timer.deadline);
-      continue;
-    }
-    deadline = std::min(deadline.value_or(timer.deadline), timer.deadline);
+    if (timer.kind == TimerKind::kRetry) json["nextRetryAt"] = format_rfc3339(timer.deadline);
   }
-  if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  if (const auto deadline = first_deadline(instance)) json["deadline"] = format_rfc3339(*deadline);
   if (instance.run > 1) json["run"] = instance.run;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
@@ -261,7 +269,9 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
   TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
     if (filter.since && one.started_at < *filter.since) return false;
     if (workflow && one.revision.workflow != *workflow) return true;
-    if (filter.status && one.status != *filter.status) return true;
+    const auto& wanted = filter.statuses;
+    const bool has_status = std::find(wanted.begin(), wanted.end(), one.status) != wanted.end();
+    if (!wanted.empty() && !has_status) return true;
     if (items.size() == filter.limit) {
       next = items.back()["id"];
       return false;
@@ -285,15 +295,23 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   Json json = TRY(head(view, known, *found));
   json["input"] = shown(found->input, found->sealed);
   json["data"] = shown(found->data, found->sealed);
-  json["attempt"] = found->attempt;
+  uint32_t attempt = found->attempt;
   if (!found->calls.empty()) {
-    json["calls"] = to_json(found->calls);
-    std::optional<TimePoint> next;
+    json["calls"] = to_json(found->calls, begun_);
+    std::optional<TimePoint> next_retry;
+    std::optional<TimePoint> deadline = first_deadline(*found);
+    const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {
+      if (at) first = std::min(first.value_or(*at), *at);
+    };
     for (const Call& call : found->calls) {
-      if (call.retry_at) next = std::min(next.value_or(*call.retry_at), *call.retry_at);
+      attempt = std::max(attempt, call.attempt);
+      sooner(next_retry, call.retry_at);
+      for (const auto& one : call.deadlines) sooner(deadline, one);
     }
-    if (next) json["nextRetryAt"] = format_rfc3339(*next);
+    if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
+    if (deadline) json["deadline"] = format_rfc3339(*deadline);
   }
+  json["attempt"] = attempt;
   if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }
@@ -321,7 +339,7 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
   const auto workflow = TRY(definition(view, {record.number, record.latest}));
   const Start& start = workflow->start;
   if (start.kind != Start::Kind::kScheduled) return Json();
-  Json json{{"workflow", id}};
+  Json json{{"workflow", id}, {"paused", record.paused}};
   if (!start.cron) return json;
   json["cron"] = start.cron->text();
   json["zone"] = start.cron->zone();

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/service.h"
 #include "orchestrator/store/tables.h"
@@ -18,6 +19,9 @@ namespace millrace {
 class Queries {
  public:
   explicit Queries(Catalog::Loader loader) : loader_(std::move(loader)) {}
+
+  /// What the processor hears of tasks and the store does not have.
+  BegunTasks& begun_tasks() { return begun_; }
 
   /// Whether the namespace is there; else `namespace.not_found`.
   Status check_namespace(const View& view, std::string_view space);
@@ -34,6 +38,8 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view space, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view space, size_t limit,
                          std::string_view cursor);
+  Result<Json> groups(const View& view, std::string_view space, size_t limit,
+                      std::string_view cursor);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);
   Result<Variable> variable(const View& view, const VariablePlace& place, std::string_view key);
@@ -58,6 +64,7 @@ class Queries {
   Result<Json> head(const View& view, const Names& names, const Instance& instance);
 
   Catalog::Loader loader_;
+  BegunTasks begun_;
   std::mutex lock_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  // under lock_
 };

@@ -70,7 +70,6 @@ class Recent {
   };
   Result<Held> hold(const View& view, uint64_t number);
   void let_go(uint64_t number);
-  bool holds_any() const { return !held_.empty(); }
 
   /// The first kept event behind the instance's `listen_from` that one of its listeners matches.
   Result<std::optional<RecentMatch>> find(const View& view, const Instance& instance) const;

@@ -155,6 +155,19 @@ class TaskRunner {
   /// Nobody waits for it any more: what has not begun is taken back, what runs is asked to end, and
   /// nothing need be told of it. An unknown id is none of its own.
   virtual void stop(const InstanceId& task) = 0;
+  /// Finds out whether a worker has begun with the task, which workers need not report. True:
+  /// TaskStarted or TaskUnbegun is reported within two seconds, unless the task ends before. False:
+  /// nothing is known beyond what was reported.
+  virtual bool look(const InstanceId& task) {
+    (void)task;
+    return false;
+  }
+  /// How long the task has given no sign of life; nullopt: not known beyond what was reported. A
+  /// runner that knows this need not report each sign of life.
+  virtual std::optional<Duration> silence(const InstanceId& task) const {
+    (void)task;
+    return std::nullopt;
+  }
 };
 
 }  // namespace millrace

@@ -24,9 +24,9 @@ namespace millrace {
 
 /// Which instances a list holds, newest first.
 struct InstanceFilter {
-  std::string workflow;  ///< empty: all
-  std::optional<InstanceStatus> status;
-  std::optional<TimePoint> since;  ///< started at or after
+  std::string workflow;                  ///< empty: all
+  std::vector<InstanceStatus> statuses;  ///< one of these; empty: all
+  std::optional<TimePoint> since;        ///< started at or after
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
@@ -62,8 +62,9 @@ class Service {
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
   virtual void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) = 0;
 
-  /// Loads a definition (YAML or JSON), its jq programs checked too. May take some milliseconds.
-  virtual Loaded load_definition(std::string_view text) = 0;
+  /// Loads and lints a definition (YAML or JSON), its jq programs checked too. Lint knows the
+  /// settings of the namespace `space`; empty: of none. May take some milliseconds.
+  virtual Loaded load_definition(std::string_view text, std::string_view space) = 0;
 
   /// Publishes into the event stream; `done` comes when the broker has them all, or with the first
   /// error (`broker.*`): then sending all again is safe.
@@ -74,9 +75,11 @@ class Service {
   // and in the places of its data, of texts of errors and of all else that may come from them
   // "(sealed)".
 
-  virtual Result<Json> namespaces() = 0;                       ///< {"items":[{"name",…}]}
-  virtual Result<Json> workflows(std::string_view space) = 0;  ///< {"items":[{"id","revision"…}]}
-  /// {"id","revision","createdAt","definition": the text, "start": kind, "states":[ids]}
+  virtual Result<Json> namespaces() = 0;  ///< {"items":[{"name",…}]}
+  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}]}
+  virtual Result<Json> workflows(std::string_view space) = 0;
+  /// The same of one, with {"description","version","states":[{"id","type"}],"definition": the
+  /// text}.
   virtual Result<Json> workflow(std::string_view space, std::string_view id) = 0;
   virtual Result<Json> revisions(std::string_view space, std::string_view id) = 0;
   virtual Result<Json> instances(std::string_view space, const InstanceFilter& filter) = 0;
@@ -84,8 +87,12 @@ class Service {
   virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
   virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"workflow","cron","zone","nextTick","lastTick"?}]}; a workflow that has no cron has
-  /// neither zone nor nextTick.
+  /// Groups of eventsAnd starts that are not complete:
+  /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
+  /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
+  virtual Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}]}; a workflow that has no
+  /// cron has neither zone nor nextTick.
   virtual Result<Json> schedules(std::string_view space) = 0;
   /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
@@ -98,8 +105,14 @@ class Service {
   /// {"items":[{"name"}],"next"}, by name; the cursor is the last one's name.
   virtual Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) = 0;
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
+  /// The namespace need not exist where there are dead letters under its name.
   virtual Result<Json> dead_letters(std::string_view space, size_t limit,
                                     std::string_view cursor) = 0;
+
+  /// Checks every row of the store as the last commit has it: a StoreReport as JSON
+  /// (orchestrator/store/check). Takes about a second for each 100 000 rows; one at a time, else
+  /// `busy`.
+  virtual void verify(Done done) = 0;
 
   /// ok when the streams exist and events are taken; else the error says what is waited for.
   virtual Status ready() = 0;

@@ -22,30 +22,45 @@ tl::unexpected<Error> invalid(std::string_view where, std::string_view what) {
   return fail("settings.invalid", fmt::format("{}: {}", where, what));
 }
 
-Result<TaskTarget> parse_service(const std::string& where, const Json& service) {
-  constexpr std::string_view kWanted =
-      R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"})";
-  if (!service.is_object() || service.size() != 1 || !service.begin()->is_string()) {
-    return invalid(where, kWanted);
-  }
-  const std::string& key = service.begin().key();
-  const std::string value = service.begin()->get<std::string>();
+constexpr std::array kPlaces = {"url", "request", "queue"};
+
+Result<TaskTarget> parse_place(const std::string& where, const std::string& key,
+                               const Json& place) {
+  if (!place.is_string()) return invalid(where, "write a text");
+  std::string value = place.get<std::string>();
   if (key == "url") {
     if (!value.starts_with("http://") && !value.starts_with("https://")) {
-      return invalid(where + ".url", "this is no URL of HTTP");
+      return invalid(where, "this is not a URL of HTTP; write http://… or https://…");
     }
-    return HttpService{value};
+    return HttpService{std::move(value)};
   }
-  if (key != "request" && key != "queue") return invalid(where, kWanted);
   if (!is_publish_subject(value)) {
-    return invalid(where + "." + key, "this is no subject that can be published to");
+    return invalid(where, "this is not a subject that can be published to");
   }
-  if (key == "request") return NatsService{value};
+  if (key == "request") return NatsService{std::move(value)};
   if (!value.starts_with(kTaskSubjectPrefix)) {
-    return invalid(where + ".queue",
-                   fmt::format("a work queue's subject begins with {}", kTaskSubjectPrefix));
+    return invalid(where, fmt::format("a work queue's subject begins with {}", kTaskSubjectPrefix));
   }
-  return WorkQueue{value};
+  return WorkQueue{std::move(value)};
+}
+
+Result<ServiceSetting> parse_service(const std::string& where, const Json& service) {
+  constexpr std::string_view kWanted =
+      R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
+      R"(and beside it "retries" and timeouts of its calls)";
+  if (!service.is_object() || service.empty()) return invalid(where, kWanted);
+  ServiceSetting setting;
+  Json policy = service;
+  for (const char* const key : kPlaces) {
+    if (!service.contains(key)) continue;
+    if (setting.target) return invalid(where, kWanted);
+    setting.target = TRY(parse_place(where + "." + key, key, service[key]));
+    policy.erase(key);
+  }
+  Result<ServicePolicy> read = read_service_policy(dump_json(policy));
+  if (!read) return invalid(where, read.error().message);
+  setting.policy = std::move(*read);
+  return setting;
 }
 
 Result<std::vector<std::string>> parse_names(const std::string& where, const Json& value) {

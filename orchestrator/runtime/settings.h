@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/task.h"
+#include "policies/action_policy.h"
 #include "policies/retry_policy.h"
 
 namespace millrace {
@@ -24,9 +25,15 @@ struct WebhookSetting {
   RetryPolicy retries;
 };
 
+/// A service that functions name.
+struct ServiceSetting {
+  /// Where it is: by HTTP, by a NATS service, by workers; none: with those of its default_queue.
+  std::optional<TaskTarget> target;
+  ServicePolicy policy;  ///< of its calls where nothing nearer says otherwise
+};
+
 struct NamespaceSettings {
-  /// Where the services that functions name are: by HTTP, by a NATS service, by workers.
-  std::map<std::string, TaskTarget, std::less<>> services;
+  std::map<std::string, ServiceSetting, std::less<>> services;
   /// Services whose calls wait.
   std::set<std::string, std::less<>> paused;
 
@@ -41,10 +48,11 @@ struct NamespaceSettings {
   bool tells() const { return lifecycle || !webhooks.empty(); }
 };
 
-/// `{"services": {NAME: {"url": …} | {"request": SUBJECT} | {"queue": SUBJECT}}, "paused": [NAME],
-/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
-/// a policy}]}`. What is not there is as it would be without settings. Error `settings.invalid`
-/// names the place and what to write there.
+/// `{"services": {NAME: {"url": …, "request": SUBJECT or "queue": SUBJECT, one at most; "retries":
+/// a policy, and the timeouts of actions}}, "paused": [NAME], "defaults": VOCABULARY, "lifecycle":
+/// true, "webhooks": [{"url", "secret"?, "types"?, "retries"?: a policy}]}`. What is not there is
+/// as it would be without settings. Error `settings.invalid` names the place and what to write
+/// there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Where a service is that no settings name: with the workers of `millrace.tasks.<space>.<name>`.

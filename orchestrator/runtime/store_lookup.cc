@@ -36,6 +36,12 @@ const RetryPolicy* StoreLookup::default_retries(NamespaceNumber space) const {
   return retries ? &*retries : nullptr;
 }
 
+const ServicePolicy* StoreLookup::service_policy(NamespaceNumber space,
+                                                 const NamedService& service) const {
+  const ServiceSetting* const setting = catalog_.find_service(space, service);
+  return setting == nullptr || setting->policy.empty() ? nullptr : &setting->policy;
+}
+
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber space,
                                                  const InstanceId& instance) const {
   return noted(read_last_moved(view_, space, instance));

@@ -19,6 +19,8 @@ class StoreLookup final : public Lookup {
   std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
   LazyJson input(const Instance& instance) const override;
   const RetryPolicy* default_retries(NamespaceNumber space) const override;
+  const ServicePolicy* service_policy(NamespaceNumber space,
+                                      const NamedService& service) const override;
   std::string_view id_key() const override { return id_key_; }
   std::optional<TimePoint> last_moved(NamespaceNumber space,
                                       const InstanceId& instance) const override;

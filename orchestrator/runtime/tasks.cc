@@ -31,6 +31,15 @@ Result<bool> has_begun(const View& view, const StartTask& task) {
          instance->calls[task.caller->index].begun;
 }
 
+/// When an attempt that somebody has begun with has to end, by its own timeout.
+Result<std::optional<TimePoint>> end_of_begun(const View& view, const StartTask& task) {
+  if (!task.caller || !task.start_to_close) return std::nullopt;
+  const auto instance = TRY(read_living(view, task.space, task.caller->instance));
+  if (!instance || !waits_for(*instance, *task.caller)) return std::nullopt;
+  const Call& call = instance->calls[task.caller->index];
+  return call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
+}
+
 }  // namespace
 
 Status Tasks::load(const View& view) {
@@ -42,6 +51,7 @@ Status Tasks::load(const View& view) {
   Status status;
   TRY(each_task(view, [&](const StartTask& task) {
     TaskInHand& known = tasks_[task.task] = in_hand(task);
+    known.has_begun = begun_.contains(task.task);
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
     if (!task.heartbeat) return;
     const Result<bool> begun = has_begun(view, task);
@@ -62,6 +72,7 @@ void Tasks::end(Transaction& tx, const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return;
   if (found->second.silent_at) silences_.erase({*found->second.silent_at, task});
+  if (found->second.has_begun) begun_.remove(task);
   tasks_.erase(found);
   erase_task(tx, task);
 }
@@ -74,16 +85,17 @@ const TaskInHand* Tasks::find(const InstanceId& task) const {
 std::optional<Duration> Tasks::heard(const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return std::nullopt;
+  if (!std::exchange(found->second.has_begun, true)) begun_.add(task);
   if (found->second.heartbeat) listen(task, found->second);
   const auto since = std::exchange(found->second.handed_out_at, std::nullopt);
   if (!since) return std::nullopt;
   return clock_.elapsed() - *since;
 }
 
-/// Counts its silence from now.
-void Tasks::listen(const InstanceId& id, TaskInHand& task) {
+/// It was heard of so long ago.
+void Tasks::listen(const InstanceId& id, TaskInHand& task, Duration ago) {
   if (task.silent_at) silences_.erase({*task.silent_at, id});
-  task.silent_at = clock_.elapsed() + *task.heartbeat;
+  task.silent_at = clock_.elapsed() - ago + *task.heartbeat;
   silences_.emplace(*task.silent_at, id);
 }
 
@@ -91,11 +103,34 @@ std::vector<InstanceId> Tasks::silent() {
   std::vector<InstanceId> found;
   const Duration now = clock_.elapsed();
   while (!silences_.empty() && silences_.begin()->first <= now) {
-    found.push_back(silences_.begin()->second);
-    tasks_.at(found.back()).silent_at.reset();
+    const InstanceId id = silences_.begin()->second;
     silences_.erase(silences_.begin());
+    TaskInHand& task = tasks_.at(id);
+    task.silent_at.reset();
+    const std::optional<Duration> silence = runner_.silence(id);
+    if (silence && *silence < *task.heartbeat) {
+      listen(id, task, *silence);
+    } else {
+      found.push_back(id);
+    }
   }
   return found;
+}
+
+bool Tasks::awaits_look(const InstanceId& task, TimePoint deadline) {
+  const auto found = tasks_.find(task);
+  if (found == tasks_.end()) return false;
+  TaskInHand& known = found->second;
+  if (known.looked_for == deadline) return !known.is_unbegun;
+  known.looked_for = deadline;
+  // A task that this process has not handed out has no runner that could be asked.
+  known.is_unbegun = !handed_out_.contains(task) || !runner_.look(task);
+  return !known.is_unbegun;
+}
+
+void Tasks::looked(const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  if (found != tasks_.end() && found->second.looked_for) found->second.is_unbegun = true;
 }
 
 std::optional<Duration> Tasks::next_silence() const {
@@ -106,11 +141,9 @@ std::optional<Duration> Tasks::next_silence() const {
 TaskTarget Tasks::target_of(const StartTask& task) const {
   if (const auto* container = std::get_if<Container>(&task.runs)) return *container;
   const auto& service = std::get<NamedService>(task.runs);
-  const NamespaceNumber space =
-      service.global ? catalog_.find_namespace(kDefaultNamespace).value_or(task.space) : task.space;
-  const auto& services = catalog_.settings(space).services;
-  const auto found = services.find(service.name);
-  if (found != services.end()) return found->second;
+  const NamespaceNumber space = catalog_.space_of(task.space, service);
+  const ServiceSetting* const setting = catalog_.find_service(task.space, service);
+  if (setting != nullptr && setting->target) return *setting->target;
   return default_queue(catalog_.name_of(space), service.name);
 }
 
@@ -126,7 +159,8 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-void Tasks::hand_out(const View& view, const StartTask& task) {
+void Tasks::hand_out(const View& view, const StartTask& task,
+                     std::optional<TimePoint> begun_until) {
   if (!tasks_.contains(task.task)) return;  // it has ended in the same batch
   if (is_paused(task)) {
     return waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
@@ -139,7 +173,9 @@ void Tasks::hand_out(const View& view, const StartTask& task) {
            .attempt = task.attempt,
            .target = target_of(task),
            .input = task.input.text(),
-           .deadline = task.deadline};
+           .deadline = task.deadline,
+           .start_to_close = task.start_to_close};
+  if (begun_until) out.deadline = std::min(out.deadline.value_or(*begun_until), *begun_until);
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
@@ -158,7 +194,8 @@ Status Tasks::hand_out_due(const View& view) {
   for (size_t left = kHandedOutAtOnce; left > 0 && !due_.empty(); --left) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    if (const auto task = TRY(read_task(view, id))) hand_out(view, *task);
+    const auto task = TRY(read_task(view, id));
+    if (task) hand_out(view, *task, TRY(end_of_begun(view, *task)));
   }
   return {};
 }

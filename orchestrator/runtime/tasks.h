@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "model/effect.h"
+#include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/transaction.h"
@@ -32,14 +33,19 @@ struct TaskInHand {
   WorkflowNumber workflow{};
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< by this process, as Clock::elapsed(); until begun
+  bool has_begun = false;                 ///< somebody, as far as this process has heard
   std::optional<Duration> silent_at;      ///< as Clock::elapsed(): unless it is heard of before
+  /// For which schedule-to-start deadline its runner was asked whether somebody has begun with it.
+  std::optional<TimePoint> looked_for;
+  bool is_unbegun = false;  ///< that answer is there, and it is no
   bool sealed = false;
 };
 
 class Tasks {
  public:
-  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock)
-      : runner_(runner), catalog_(catalog), clock_(clock) {}
+  /// `begun` is kept in step, for other threads.
+  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun)
+      : runner_(runner), catalog_(catalog), clock_(clock), begun_(begun) {}
 
   /// Reads which there are. Those that this process has not handed out yet are due.
   Status load(const View& view);
@@ -53,12 +59,20 @@ class Tasks {
 
   /// There was a sign of life. The first one: how long it took from when it was handed out.
   std::optional<Duration> heard(const InstanceId& task);
-  /// Those that have been silent for too long; each is told once.
+  /// Those that have been silent for too long; each is told once. Their runners are asked before:
+  /// not every sign of life is told.
   std::vector<InstanceId> silent();
+  /// Whether it is still to be told if somebody has begun with the task, whose schedule-to-start
+  /// deadline has come. Asks its runner the first time.
+  bool awaits_look(const InstanceId& task, TimePoint deadline);
+  /// Nobody has.
+  void looked(const InstanceId& task);
 
   // Once it is on disk.
 
-  void hand_out(const View& view, const StartTask& task);
+  /// `begun_until`: it was handed out before, and somebody has to end the attempt by then.
+  void hand_out(const View& view, const StartTask& task,
+                std::optional<TimePoint> begun_until = std::nullopt);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
@@ -73,13 +87,14 @@ class Tasks {
   size_t size() const { return tasks_.size(); }
 
  private:
-  void listen(const InstanceId& id, TaskInHand& task);
+  void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 
   TaskRunner& runner_;
   const Catalog& catalog_;
   const Clock& clock_;
+  BegunTasks& begun_;
   boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> silences_;
   std::vector<InstanceId> due_;  ///< the next one last

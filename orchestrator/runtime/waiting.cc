@@ -153,6 +153,11 @@ void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedT
 
 void Waiting::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
+bool Waiting::listens(const InstanceId& instance) const {
+  const auto found = slots_.find(instance);
+  return found != slots_.end() && waiters_[*found].listener != kNoListener;
+}
+
 Targets Waiting::match(std::string_view space_name, const Attributes& event) {
   index_->match(space_name, event, matched_);
   Targets targets;

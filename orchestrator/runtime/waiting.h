@@ -69,6 +69,9 @@ class Waiting {
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
 
+  /// Whether the instance listens for events.
+  bool listens(const InstanceId& instance) const;
+
   Targets match(std::string_view space_name, const Attributes& event);
 
   /// Timers with a deadline <= now, in the order (deadline, owner).

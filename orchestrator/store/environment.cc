@@ -32,7 +32,7 @@ Environment::Environment(std::filesystem::path folder, const EnvironmentOptions&
 
 Environment::~Environment() {
   CHECK(!has_writer_, "a Transaction outlives {}", folder_.string());
-  if (overlay_ != nullptr && options_.checkpoints_at_close) {
+  if (overlay_ != nullptr && options_.checkpoints_at_close && !options_.read_only) {
     const Status done = overlay_->checkpoint();
     if (!done) spdlog::warn("the next start will read the journal: {}", done.error().message);
   }
@@ -44,7 +44,7 @@ Environment::~Environment() {
 Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::path& folder,
                                                        const EnvironmentOptions& options) {
   std::unique_ptr<Environment> environment(new Environment(folder, options));
-  TRY(environment->make_folder());
+  TRY(options.read_only ? environment->find_store() : environment->make_folder());
   TRY(environment->lock());
   TRY(environment->open_store());
   TRY(environment->open_key());
@@ -68,9 +68,27 @@ Status Environment::make_folder() {
   return sync_folder(folder_.parent_path());
 }
 
+/// For a store that is opened to be read.
+Status Environment::find_store() {
+  std::error_code ignored;
+  const std::filesystem::path file = folder_ / "data.mdb";
+  // An empty one is of a process that died when it made it.
+  if (std::filesystem::is_regular_file(file, ignored) &&
+      std::filesystem::file_size(file, ignored) > 0) {
+    return {};
+  }
+  return fail("store.not_found",
+              fmt::format("{} is not the data folder of a millrace: it has no file data.mdb, or "
+                          "an empty one; name the folder that `serve --data` has",
+                          folder_.string()));
+}
+
 Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
-  lock_file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int create = options_.read_only ? 0 : O_CREAT;
+  lock_file_ = ::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600);
+  // A copy of a folder need not have the file: then no process has it open.
+  if (lock_file_ < 0 && options_.read_only && errno == ENOENT) return {};
   if (lock_file_ < 0) return tl::unexpected(error(errno, "opening the lock"));
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return tl::unexpected(error(errno, "locking"));
@@ -96,13 +114,16 @@ Result<std::string> Environment::mark() const {
 }
 
 Status Environment::open_store() {
-  file_ = TRY(LmdbFile::open(folder_, options_.map_bytes));
-  overlay_ =
-      TRY(Overlay::open(folder_, *file_,
-                        {.checkpoint_bytes = std::max<uint64_t>(options_.checkpoint_bytes, 1),
-                         .soft_limit_bytes = options_.soft_limit_bytes,
-                         .reserve_bytes = options_.reserve_bytes,
-                         .on_failure = options_.on_failure}));
+  file_ = TRY(options_.read_only ? LmdbFile::open_to_read(folder_, options_.map_bytes)
+                                 : LmdbFile::open(folder_, options_.map_bytes));
+  const OverlayOptions overlay{.checkpoint_bytes = std::max<uint64_t>(options_.checkpoint_bytes, 1),
+                               .soft_limit_bytes = options_.soft_limit_bytes,
+                               .reserve_bytes = options_.reserve_bytes,
+                               .waits_for_checkpoints = options_.waits_for_checkpoints,
+                               .on_failure = options_.on_failure};
+  overlay_ = TRY(options_.read_only ? Overlay::open_to_read(folder_, *file_, overlay)
+                                    : Overlay::open(folder_, *file_, overlay));
+  if (options_.read_only) return {};
   return sync_folder(folder_);
 }
 

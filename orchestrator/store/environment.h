@@ -42,8 +42,16 @@ struct EnvironmentOptions {
   /// on, as much again; then commits wait for it.
   uint64_t checkpoint_bytes = uint64_t{16} << 20;
 
+  /// Whether a commit that begins a checkpoint waits for its end. What the store occupies, and so
+  /// when it is full, then depends on nothing but what was written: for simulations.
+  bool waits_for_checkpoints = false;
+
   /// Whether closing brings everything into LMDB, so that the next open has no journal to read.
   bool checkpoints_at_close = true;
+
+  /// Opens what is there to be read only: nothing is made, migrated, repaired or checkpointed, and
+  /// no file but `lock` is written. What the journal has and LMDB has not is read into memory.
+  bool read_only = false;
 
   /// Hears of a `store.sync` of the checkpoint, on its thread. Nothing is lost, but nothing is
   /// committed any more, and LMDB may give no more reads: the process should end.
@@ -54,7 +62,8 @@ class Environment {
  public:
   /// Opens `folder`, making it (mode 0700) when missing. What the journal has and LMDB has not is
   /// there. Errors: `store.locked` (somebody has it open), `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read). All
+  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read); where
+  /// it is opened to be read only, `store.not_found` too: there is no store in the folder. All
   /// messages name the folder or the file.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
@@ -80,7 +89,7 @@ class Environment {
 
   const Seal& seal() const { return *seal_; }
   const std::filesystem::path& key_file() const { return options_.key_file; }
-  /// Whether the key is a new one that is in no file yet.
+  /// Whether the key is a new one that is in no file yet: it opens no row that is there.
   bool key_is_new() const { return key_is_new_; }
   /// Brings a new key to its file, before anything that it seals is committed.
   Status keep_key();
@@ -98,6 +107,7 @@ class Environment {
   Environment(std::filesystem::path folder, const EnvironmentOptions& options);
 
   Status make_folder();
+  Status find_store();
   Status lock();
   Status open_store();
   Status open_key();

@@ -17,7 +17,9 @@ std::string encode(const StoreIdentity& identity) {
   return writer.take();
 }
 
-Result<StoreIdentity> decode(std::string_view row) {
+}  // namespace
+
+Result<StoreIdentity> decode_store_identity(std::string_view row) {
   Reader reader(row);
   const uint8_t version = reader.u8();
   StoreIdentity identity{.id = reader.id(), .folder = std::string(reader.bytes())};
@@ -27,16 +29,14 @@ Result<StoreIdentity> decode(std::string_view row) {
   return identity;
 }
 
-}  // namespace
-
 Result<StoreIdentity> identify(Environment& environment,
                                const std::function<std::array<uint8_t, 16>()>& make_id) {
   Transaction tx(environment);
   TRY(check_format(tx));
   const std::string mark = TRY(environment.mark());
   if (const std::optional<std::string_view> row = tx.get(Table::kMeta, kKey)) {
-    StoreIdentity known = TRY(decode(*row));
-    if (known.folder == mark) return known;
+    Result<StoreIdentity> known = decode_store_identity(*row);
+    if (!known || known->folder.compare(mark) == 0) return known;
   }
   TRY(tx.status());
   StoreIdentity made{.id = make_id(), .folder = mark};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "orchestrator/store/environment.h"
@@ -19,6 +20,9 @@ struct StoreIdentity {
 
   bool operator==(const StoreIdentity&) const = default;
 };
+
+/// The row `meta` "store". Errors: `store.corrupt`.
+Result<StoreIdentity> decode_store_identity(std::string_view row);
 
 /// Reads it, or makes it with `make_id` where there is none or the folder is another one. Before
 /// any other Transaction. Errors: those of the store.

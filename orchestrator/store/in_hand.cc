@@ -12,8 +12,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 namespace millrace {
 namespace {
+
+constexpr std::string_view kNothing = "nothing";
 
 constexpr size_t kLine = 128;  // always this long: a shorter one would leave some of the one before
 
@@ -52,6 +56,16 @@ std::optional<InHand::Left> parse(const std::string& line) {
   return left;
 }
 
+std::string render(const InHand::Left& note) {
+  std::string line =
+      fmt::format("inputs {} deaths {} event {}", note.inputs, note.deaths, note.sequence);
+  if (note.instance) {
+    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->space),
+                        to_string(note.instance->id));
+  }
+  return line;
+}
+
 }  // namespace
 
 InHand::~InHand() {
@@ -71,6 +85,30 @@ void InHand::note_crashes() {
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE}) {
     sigaction(signal, &action, nullptr);
   }
+}
+
+Result<std::optional<InHand::Left>> InHand::read(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "in-hand";
+  std::string line(kLine + 1, '\0');
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::optional<Left>();
+  const ssize_t size = file ? ::pread(file.fd(), line.data(), line.size(), 0) : -1;
+  if (size < 0) {
+    return fail("store.io", fmt::format("reading {}: {}", path.string(), std::strerror(errno)));
+  }
+  line.resize(static_cast<size_t>(size));
+  if (line.empty()) return std::optional<Left>();  // no batch was ever begun
+  const std::optional<Left> left = parse(line);
+  std::string_view text = line;
+  if (text.ends_with(kCrashed)) text.remove_suffix(kCrashed.size());
+  text = text.substr(0, text.find_last_not_of(" \n") + 1);
+  // A process that crashed before its first batch wrote `crashed` and nothing else.
+  const bool has_text = text.find_first_not_of('\0') != std::string_view::npos;
+  const bool is_note = left ? text == render(*left) : text == kNothing || !has_text;
+  if (line.size() == kLine && line.back() == '\n' && is_note) return left;
+  return fail("store.corrupt",
+              fmt::format("{} has {} bytes that are neither `nothing` nor a batch in hand",
+                          path.string(), line.size()));
 }
 
 Status InHand::open(const std::filesystem::path& folder) {
@@ -95,7 +133,7 @@ void InHand::begin(uint64_t inputs) {
 
 void InHand::end() {
   careful_ = false;
-  write_line("nothing");
+  write_line(kNothing);
 }
 
 void InHand::begin_careful(uint64_t inputs) {
@@ -124,15 +162,7 @@ void InHand::stepping(const OneInstance& instance) {
   write(now_);
 }
 
-void InHand::write(const Left& note) {
-  std::string line =
-      fmt::format("inputs {} deaths {} event {}", note.inputs, note.deaths, note.sequence);
-  if (note.instance) {
-    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->space),
-                        to_string(note.instance->id));
-  }
-  write_line(line);
-}
+void InHand::write(const Left& note) { write_line(render(note)); }
 
 void InHand::write_line(std::string_view line) {
   std::string padded(line);

@@ -38,6 +38,10 @@ class InHand {
   InHand(const InHand&) = delete;
   InHand& operator=(const InHand&) = delete;
 
+  /// What the last process left, without touching the file; nullopt: nothing, or there is no file.
+  /// Errors: `store.io`; `store.corrupt`: it is no note that any process writes.
+  static Result<std::optional<Left>> read(const std::filesystem::path& folder);
+
   /// Reads what the last process left, and takes the file over. Error `store.io`.
   Status open(const std::filesystem::path& folder);
 

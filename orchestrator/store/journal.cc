@@ -137,16 +137,32 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::filesystem::path& fold
   return journal;
 }
 
+Result<uint64_t> Journal::read(const std::filesystem::path& folder,
+                               std::optional<uint64_t> checkpointed, const Replay& replay) {
+  Journal journal(folder, 0);
+  for (File& file : journal.files_) {
+    file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file.descriptor < 0 && errno == ENOENT) continue;
+    TRY(journal.read_head(file));
+  }
+  const auto found = TRY(journal.find(checkpointed, replay));
+  return found ? found->last : 0;
+}
+
 Status Journal::open_file(File& file) {
-  const auto failed = [&](std::string_view operation) {
-    return tl::unexpected(store_error(errno, operation, file.path));
-  };
   file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file.descriptor < 0) return failed("opening the journal");
+  TRY(read_head(file));
+  return file.size == 0 ? make_room(file, kRecords) : Status();
+}
+
+/// Of a file that was just opened; errno says why it was not.
+Status Journal::read_head(File& file) {
   struct stat found {};
-  if (::fstat(file.descriptor, &found) != 0) return failed("opening the journal");
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &found) != 0) {
+    return tl::unexpected(store_error(errno, "opening the journal", file.path));
+  }
   file.size = static_cast<uint64_t>(found.st_size);
-  if (file.size == 0) return make_room(file, kRecords);
+  if (file.size == 0) return {};
 
   const std::string head = TRY(read_from(file.descriptor, 0, kRecords, file.path));
   Reader reader(head);
@@ -171,6 +187,18 @@ Status Journal::open_file(File& file) {
 }
 
 Status Journal::recover(std::optional<uint64_t> checkpointed, const Replay& replay) {
+  const auto found = TRY(find(checkpointed, replay));
+  if (!found) return begin(files_[0], checkpointed.value_or(0) + 1);
+  last_ = found->last;
+  tail_ = found->tail;
+  // A sync that failed may have left the last record in the system's memory alone, with nothing to
+  // tell it from the others there. So it is written once more.
+  TRY(write(files_[current_], found->record, found->at));
+  return sync(files_[current_]);
+}
+
+Result<std::optional<Journal::Found>> Journal::find(std::optional<uint64_t> checkpointed,
+                                                    const Replay& replay) {
   const std::filesystem::path folder = files_[0].path.parent_path();
   const uint64_t next = checkpointed.value_or(0) + 1;
   // A file whose first commit is in LMDB is there with all that it holds: its place is free.
@@ -181,7 +209,7 @@ Status Journal::recover(std::optional<uint64_t> checkpointed, const Replay& repl
   if (is_in_second && files_[1].first != next) {
     const bool is_new = !checkpointed && files_[0].first == 0 && files_[1].first == 0;
     if (!is_new) return missing(folder, next);
-    return begin(files_[0], next);
+    return std::optional<Found>();
   }
   current_ = is_in_second ? 1 : 0;
   Found found = TRY(read(files_[current_], replay));
@@ -194,12 +222,7 @@ Status Journal::recover(std::optional<uint64_t> checkpointed, const Replay& repl
     found = TRY(read(other, replay));
   }
   if (found.has_ended) return missing(folder, found.last + 1);
-  last_ = found.last;
-  tail_ = found.tail;
-  // A sync that failed may have left the last record in the system's memory alone, with nothing to
-  // tell it from the others there. So it is written once more.
-  TRY(write(files_[current_], found.record, found.at));
-  return sync(files_[current_]);
+  return std::optional<Found>(std::move(found));
 }
 
 Result<Journal::Found> Journal::read(const File& file, const Replay& replay) const {

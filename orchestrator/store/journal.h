@@ -31,6 +31,11 @@ class Journal {
                                                std::optional<uint64_t> checkpointed,
                                                uint64_t reserve_bytes, const Replay& replay);
 
+  /// Shows the same without writing anything, for a store that is only read. Returns the number of
+  /// the last commit. Errors: as those of open(), but for `store.full`.
+  static Result<uint64_t> read(const std::filesystem::path& folder,
+                               std::optional<uint64_t> checkpointed, const Replay& replay);
+
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -63,7 +68,10 @@ class Journal {
   Journal(const std::filesystem::path& folder, uint64_t reserve_bytes);
 
   Status open_file(File& file);
+  Status read_head(File& file);
   Status recover(std::optional<uint64_t> checkpointed, const Replay& replay);
+  /// Finds the current file and shows the commits; nullopt: the store is new, there is none.
+  Result<std::optional<Found>> find(std::optional<uint64_t> checkpointed, const Replay& replay);
   Result<Found> read(const File& file, const Replay& replay) const;
   Status begin(File& file, uint64_t first);
   Status make_room(File& file, uint64_t bytes);

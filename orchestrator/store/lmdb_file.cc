@@ -91,9 +91,19 @@ void CloseCursor::operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor
 Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& folder,
                                                  uint64_t map_bytes) {
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
-  TRY(file->open_map());
+  TRY(file->open_map(0));
   TRY(file->fill_to_length());
   TRY(file->open_trees());
+  return file;
+}
+
+Result<std::unique_ptr<LmdbFile>> LmdbFile::open_to_read(const std::filesystem::path& folder,
+                                                         uint64_t map_bytes) {
+  std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
+  // Without LMDB's own lock: that is a file which readers write, and ours keeps writers out.
+  TRY(file->open_map(MDB_RDONLY | MDB_NOLOCK));
+  TRY(file->check_length());
+  TRY(file->find_trees());
   return file;
 }
 
@@ -101,7 +111,7 @@ Error LmdbFile::error(int failed, std::string_view operation) const {
   return store_error(failed, operation, folder_);
 }
 
-Status LmdbFile::open_map() {
+Status LmdbFile::open_map(unsigned flags) {
   // Transactions belong to their object, not to a thread (NOTLS). Neither NOSYNC in any form nor
   // WRITEMAP: the first loses the file at a power cut, the second lets a stray write into it.
   for (;; map_bytes_ /= 4) {
@@ -112,7 +122,7 @@ Status LmdbFile::open_map() {
     mdb_env_set_maxdbs(made, kTables.size() + 1);
     mdb_env_set_maxreaders(made, kMaxReaders);
     mdb_env_set_mapsize(made, map_bytes_);
-    failed = mdb_env_open(made, folder_.c_str(), MDB_NOTLS, 0600);
+    failed = mdb_env_open(made, folder_.c_str(), MDB_NOTLS | flags, 0600);
     if (failed == 0) break;
     env_.reset();
     if (failed != ENOMEM || map_bytes_ / 4 < kLeastMapBytes) {
@@ -146,6 +156,36 @@ Status LmdbFile::fill_to_length() {
   return {};
 }
 
+/// What fill_to_length() mends is damage where nothing may be written.
+Status LmdbFile::check_length() {
+  MDB_envinfo info;
+  mdb_env_info(env_.get(), &info);
+  map_bytes_ = info.me_mapsize;
+  struct stat found {};
+  if (::fstat(descriptor(), &found) != 0) return tl::unexpected(error(errno, "opening"));
+  const uint64_t wanted = (info.me_last_pgno + 1) * page_bytes_;
+  if (static_cast<uint64_t>(found.st_size) >= wanted) return {};
+  return fail("store.corrupt",
+              fmt::format("data.mdb in {} was cut short: it has {} bytes of {}{}", folder_.string(),
+                          found.st_size, wanted, advice_for("store.corrupt")));
+}
+
+Status LmdbFile::find_trees() {
+  TxnHandle txn = TRY(begin(MDB_RDONLY));
+  const auto find = [&](const char* name, unsigned& tree) -> Status {
+    const int failed = mdb_dbi_open(txn.get(), name, 0, &tree);
+    if (failed == MDB_NOTFOUND) tree = kNoTree;
+    if (failed == 0 || failed == MDB_NOTFOUND) return {};
+    return tl::unexpected(error(failed, "opening the tables"));
+  };
+  for (const auto& [table, name] : kTables) TRY(find(name, trees_[static_cast<uint8_t>(table)]));
+  TRY(find(kJournalTree, journal_tree_));
+  // Handles of trees are kept by a transaction that is committed.
+  const int failed = mdb_txn_commit(txn.release());
+  if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
+  return {};
+}
+
 Status LmdbFile::open_trees() {
   TxnHandle txn = TRY(begin(0));
   const auto open = [&](const char* name, unsigned& tree) -> Status {
@@ -170,6 +210,7 @@ Result<TxnHandle> LmdbFile::begin(unsigned flags) const {
 }
 
 Result<std::optional<uint64_t>> LmdbFile::checkpointed() const {
+  if (journal_tree_ == kNoTree) return std::optional<uint64_t>();
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   MDB_val key = to_val(kCheckpointedKey);
   MDB_val value;
@@ -252,6 +293,7 @@ void LmdbReader::note(int failed, Table table) const {
 }
 
 std::optional<std::string_view> LmdbReader::get(Table table, std::string_view key) const {
+  if (file_->tree(table) == LmdbFile::kNoTree) return std::nullopt;
   MDB_val k = to_val(key);
   MDB_val value;
   const int failed = mdb_get(txn_.get(), file_->tree(table), &k, &value);
@@ -261,6 +303,7 @@ std::optional<std::string_view> LmdbReader::get(Table table, std::string_view ke
 }
 
 size_t LmdbReader::count(Table table) const {
+  if (file_->tree(table) == LmdbFile::kNoTree) return 0;
   MDB_stat stat{};
   const int failed = mdb_stat(txn_.get(), file_->tree(table), &stat);
   if (failed != 0) note(failed, table);
@@ -271,6 +314,7 @@ size_t LmdbReader::count(Table table) const {
 
 LmdbCursor::LmdbCursor(const LmdbReader& reader, const KeyRange& range, Direction direction)
     : reader_(reader), table_(table_of(range.low)), direction_(direction) {
+  if (reader.file_->tree(table_) == LmdbFile::kNoTree) return;
   MDB_cursor* opened = nullptr;
   const int failed = mdb_cursor_open(reader.txn_.get(), reader.file_->tree(table_), &opened);
   if (failed != 0) {

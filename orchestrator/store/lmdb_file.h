@@ -50,6 +50,11 @@ class LmdbFile {
   static Result<std::unique_ptr<LmdbFile>> open(const std::filesystem::path& folder,
                                                 uint64_t map_bytes);
 
+  /// Opens the file that is there without writing anything. No other process may write it
+  /// meanwhile; a tree that is missing is empty. Errors as those of open().
+  static Result<std::unique_ptr<LmdbFile>> open_to_read(const std::filesystem::path& folder,
+                                                        uint64_t map_bytes);
+
   /// The last commit that is in here with all before it; nullopt: nothing ever came by a
   /// checkpoint.
   Result<std::optional<uint64_t>> checkpointed() const;
@@ -73,12 +78,17 @@ class LmdbFile {
   friend class LmdbCursor;
   friend class LmdbWriter;
 
+  /// Of a tree that a file which is only read does not have: LMDB's own trees come first.
+  static constexpr unsigned kNoTree = 0;
+
   LmdbFile(std::filesystem::path folder, uint64_t map_bytes)
       : folder_(std::move(folder)), map_bytes_(map_bytes) {}
 
-  Status open_map();
+  Status open_map(unsigned flags);
   Status fill_to_length();
+  Status check_length();
   Status open_trees();
+  Status find_trees();
   int descriptor() const;
   Result<TxnHandle> begin(unsigned flags) const;
   unsigned tree(Table table) const { return trees_[static_cast<uint8_t>(table)]; }
@@ -88,7 +98,7 @@ class LmdbFile {
   uint64_t map_bytes_;
   std::unique_ptr<MDB_env, CloseEnv> env_;
   uint64_t page_bytes_ = 0;
-  std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte
+  std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte; kNoTree: it is missing
   unsigned journal_tree_ = 0;          ///< of the row that checkpointed() reads
 };
 

@@ -38,16 +38,29 @@ Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& fold
   std::unique_ptr<Overlay> overlay(new Overlay(folder, file, options));
   overlay->size_ = TRY(file.measure());
   const auto checkpointed = TRY(file.checkpointed());
-  uint64_t first_of_file = checkpointed.value_or(0) + 1;
-  overlay->journal_ =
-      TRY(Journal::open(folder, checkpointed, options.reserve_bytes,
-                        [&](uint64_t first, uint64_t commit, std::string_view write_set) {
-                          if (std::exchange(first_of_file, first) != first) overlay->freeze();
-                          return overlay->replay(commit, write_set);
-                        }));
+  overlay->journal_ = TRY(
+      Journal::open(folder, checkpointed, options.reserve_bytes, overlay->replaying(checkpointed)));
   overlay->commit_ = overlay->journal_->last();
   overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
+  overlay->wait_for_checkpoint();  // of what the journal held
   return overlay;
+}
+
+Result<std::unique_ptr<Overlay>> Overlay::open_to_read(const std::filesystem::path& folder,
+                                                       LmdbFile& file,
+                                                       const OverlayOptions& options) {
+  std::unique_ptr<Overlay> overlay(new Overlay(folder, file, options));
+  const auto checkpointed = TRY(file.checkpointed());
+  overlay->commit_ = TRY(Journal::read(folder, checkpointed, overlay->replaying(checkpointed)));
+  return overlay;
+}
+
+Journal::Replay Overlay::replaying(const std::optional<uint64_t>& checkpointed) {
+  return [this, first_of_file = checkpointed.value_or(0) + 1](uint64_t first, uint64_t commit,
+                                                              std::string_view write_set) mutable {
+    if (std::exchange(first_of_file, first) != first) freeze();
+    return replay(commit, write_set);
+  };
 }
 
 Overlay::~Overlay() {
@@ -197,7 +210,16 @@ Status Overlay::make_way(Limit limit) {
     }
     if (frozen_ || bytes < options_.checkpoint_bytes) return {};
   }
-  return turn();
+  TRY(turn());
+  wait_for_checkpoint();
+  return {};
+}
+
+/// In a simulation. What made it fail, if it did, is the next commit's to find.
+void Overlay::wait_for_checkpoint() {
+  if (!options_.waits_for_checkpoints) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !frozen_ || failure_; });
 }
 
 /// Freezes the active memtable and goes on in another and in the other journal.

@@ -38,6 +38,7 @@ struct OverlayOptions {
   uint64_t checkpoint_bytes = 0;  ///< EnvironmentOptions
   uint64_t soft_limit_bytes = 0;
   uint64_t reserve_bytes = 0;
+  bool waits_for_checkpoints = false;  ///< EnvironmentOptions
   std::function<void(const Error&)> on_failure;
 };
 
@@ -47,6 +48,11 @@ class Overlay {
   /// must outlive this.
   static Result<std::unique_ptr<Overlay>> open(const std::filesystem::path& folder, LmdbFile& file,
                                                const OverlayOptions& options);
+
+  /// The same without a thread and without any write: for reading only.
+  static Result<std::unique_ptr<Overlay>> open_to_read(const std::filesystem::path& folder,
+                                                       LmdbFile& file,
+                                                       const OverlayOptions& options);
 
   /// Ends the thread, which may leave work for the next open.
   ~Overlay();
@@ -79,6 +85,8 @@ class Overlay {
 
   Overlay(std::filesystem::path folder, LmdbFile& file, const OverlayOptions& options);
 
+  /// Takes the journal's commits into memory as it shows them; `checkpointed` is LMDB's.
+  Journal::Replay replaying(const std::optional<uint64_t>& checkpointed);
   void add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
   Status replay(uint64_t commit, std::string_view write_set);
   void freeze();
@@ -90,6 +98,7 @@ class Overlay {
   Status make_way(Limit limit);
   Status turn();
   Status drain();
+  void wait_for_checkpoint();
 
   void run();
   Status apply(const Level& level);

@@ -24,9 +24,10 @@ Reader open(std::string_view bytes) {
   return reader;
 }
 
-/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, and runs
-/// since version 4.
-constexpr uint8_t kHeadVersion = 4;
+/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
+/// version 4, and since version 5 whence policies count and whether the failed state's data is
+/// kept.
+constexpr uint8_t kHeadVersion = 5;
 
 /// Schedules know their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
@@ -40,6 +41,9 @@ constexpr uint8_t kNamespaceVersion = 2;
 /// Calls have tasks and timeouts since version 2.
 constexpr uint8_t kCallVersion = 2;
 
+/// Tasks know how long an attempt may run since version 2.
+constexpr uint8_t kTaskVersion = 2;
+
 /// The kind of an errand that cancels a child once its tasks have ended.
 constexpr uint8_t kCancelLater = 3;
 
@@ -49,6 +53,7 @@ constexpr uint8_t kFailing = 2;
 constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
+constexpr uint8_t kHasFailedData = 32;
 
 /// The record, if all of it was read.
 template <class T>
@@ -61,6 +66,9 @@ Result<T> close(const Reader& reader, T record, std::string_view kind) {
 
 void put_time(Writer& writer, TimePoint time) { writer.zigzag(to_millis(time)); }
 TimePoint get_time(Reader& reader) { return from_millis(reader.zigzag()); }
+
+void put_duration(Writer& writer, Duration duration) { writer.zigzag(duration.count()); }
+Duration get_duration(Reader& reader) { return Duration(reader.zigzag()); }
 
 template <class T, class F>
 void put_optional(Writer& writer, const std::optional<T>& value, F put) {
@@ -252,12 +260,15 @@ std::string encode_head(const Instance& instance) {
   writer.u8(static_cast<uint8_t>(
       (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
       (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
-      (instance.retried ? kRetried : 0)));
+      (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
   writer.bytes(instance.traceparent);
   writer.bytes(instance.correlation);
   writer.bytes(instance.own_policy);
+  writer.varint(instance.first_run);
+  writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
+  writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
   return writer.take();
 }
 
@@ -302,12 +313,13 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (version >= 4) {
     instance.run = get_u32(reader);
     const uint8_t flags = reader.u8();
-    if (flags >= kRetried << 1) reader.fail();
+    if (flags >= (version >= 5 ? kHasFailedData : kRetried) << 1) reader.fail();
     instance.awaits_run = (flags & kAwaitsRun) != 0;
     instance.failing = (flags & kFailing) != 0;
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
+    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // it has a row of its own
     instance.execution_from = instance.started_at + Duration(reader.zigzag());
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
@@ -315,6 +327,12 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.own_policy = get_string(reader);
   } else {
     instance.execution_from = instance.started_at;
+  }
+  instance.runs_from = instance.state_from = instance.started_at;
+  if (version >= 5) {
+    instance.first_run = get_u32(reader);
+    instance.runs_from += Duration(reader.zigzag());
+    instance.state_from += Duration(reader.zigzag());
   }
   return close(reader, std::move(instance), "instance");
 }
@@ -377,7 +395,8 @@ Result<HookRecord> decode_hook(std::string_view bytes) {
 }
 
 std::string encode(const StartTask& task) {
-  Writer writer = begin();
+  Writer writer;
+  writer.u8(kTaskVersion);
   writer.varint(static_cast<uint32_t>(task.space));
   writer.id(task.task.bytes);
   put_optional(writer, task.caller, put_caller);
@@ -408,13 +427,15 @@ std::string encode(const StartTask& task) {
   }
   writer.bytes(task.input.text());
   put_optional(writer, task.deadline, put_time);
-  put_optional(writer, task.heartbeat,
-               [](Writer& to, Duration silence) { to.zigzag(silence.count()); });
+  put_optional(writer, task.heartbeat, put_duration);
+  put_optional(writer, task.start_to_close, put_duration);
   return writer.take();
 }
 
 Result<StartTask> decode_task(std::string_view bytes) {
-  Reader reader = open(bytes);
+  Reader reader(bytes);
+  const uint8_t version = reader.u8();
+  if (version < 1 || version > kTaskVersion) reader.fail();
   StartTask task;
   task.space = NamespaceNumber(get_u32(reader));
   task.task.bytes = reader.id();
@@ -448,7 +469,8 @@ Result<StartTask> decode_task(std::string_view bytes) {
   }
   task.input = get_json(reader);
   task.deadline = get_optional(reader, get_time);
-  task.heartbeat = get_optional(reader, [](Reader& from) { return Duration(from.zigzag()); });
+  task.heartbeat = get_optional(reader, get_duration);
+  if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   return close(reader, std::move(task), "task");
 }
 

@@ -19,9 +19,6 @@ using rows::space_prefix;
 using rows::walk;
 using rows::workflow_prefix;
 
-/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
-constexpr uint64_t kFormat = 5;
-
 /// In place of an ended instance's data: the history has it.
 constexpr std::string_view kInHistory;
 
@@ -112,21 +109,27 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
-/// The data with which an instance ended, where its history has it.
-Result<std::optional<std::string>> data_of_history(const View& view, const Instance& instance) {
+/// The data with which an instance ended, where its history has it: in a record, or told there to
+/// be the input.
+Result<std::optional<std::string>> data_of_history(const View& view, Table table,
+                                                   const std::string& prefix,
+                                                   const Instance& instance) {
   const auto row = TRY(read(view, Table::kHistory, key_of(instance.last_history), decode_history));
   if (!row) return std::optional<std::string>();
-  const auto last = std::find_if(row->records.rbegin(), row->records.rend(),
-                                 [](const HistoryRecord& record) { return record.data; });
-  if (last == row->records.rend()) return std::optional<std::string>();
-  return last->data->text();
+  for (size_t i = row->records.size(); i-- > 0;) {
+    if (row->records[i].data) return row->records[i].data->text();
+    if (std::binary_search(row->with_input.begin(), row->with_input.end(), i)) {
+      return read_text(view, table, part_key(prefix, Part::kInput));
+    }
+  }
+  return std::optional<std::string>();
 }
 
 /// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
   auto data = TRY(read_text(view, table, part_key(prefix, Part::kData)));
   if (!data) data = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
-  if (data == kInHistory) data = TRY(data_of_history(view, instance));
+  if (data == kInHistory) data = TRY(data_of_history(view, table, prefix, instance));
   if (!data) {
     return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
   }
@@ -135,6 +138,14 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
   if (slots) instance.slots = std::move(*slots);
   if (auto found = TRY(read_text(view, table, part_key(prefix, Part::kFoundData)))) {
     instance.found_data = LazyJson::of_text(std::move(*found));
+  }
+  if (instance.failed_data) {
+    auto failed = TRY(read_text(view, table, part_key(prefix, Part::kFailedData)));
+    if (!failed) {
+      return fail("store.corrupt", fmt::format("instance {} lacks the data of its failed state",
+                                               to_string(instance.id)));
+    }
+    instance.failed_data = LazyJson::of_text(std::move(*failed));
   }
   for (size_t i = 0; i < instance.calls.size(); ++i) {
     auto call = TRY(read(view, table, call_key(prefix, i), decode_call));
@@ -222,19 +233,19 @@ Status check_key(Transaction& tx) {
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
   // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
-  if (!format || (*format >= 1 && *format < kFormat)) {
-    tx.put(Table::kMeta, kFormatKey, key_of(kFormat));
+  if (!format || (*format >= 1 && *format < kStoreFormat)) {
+    tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
     TRY(tx.environment().keep_key());
     rows::put(tx, Table::kMeta, kSealKey, "", true);
     TRY(tx.commit());
     // Into LMDB before all else: who knows no journal must see there that he is not to go on.
     return tx.environment().checkpoint();
   }
-  if (*format == kFormat) return check_key(tx);
+  if (*format == kStoreFormat) return check_key(tx);
   return fail("store.version",
               fmt::format("the data folder has format {}, this millrace reads format {}; use the "
                           "release that wrote it, or a newer one",
-                          *format, kFormat));
+                          *format, kStoreFormat));
 }
 
 Status each_namespace(
@@ -322,14 +333,18 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
         ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
   }
   if (changed.calls != nullptr) write_calls(tx, prefix, instance, *changed.calls);
+  const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
+    if (there) {
+      put(part, bytes());
+    } else {
+      tx.erase(table, part_key(prefix, part));
+    }
+  };
+  if (changed.failed_data) {
+    put_or_erase(Part::kFailedData, instance.failed_data.has_value(),
+                 [&] { return instance.failed_data->text(); });
+  }
   if (!ended) {
-    const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
-      if (there) {
-        put(part, bytes());
-      } else {
-        tx.erase(table, part_key(prefix, part));
-      }
-    };
     if (changed.slots) {
       put_or_erase(Part::kSlots, !instance.slots.empty(),
                    [&] { return encode_slots(instance.slots); });
@@ -342,13 +357,15 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   }
   if (changed.input) return;  // it came and went in one batch: nothing of it stands elsewhere
   // The rows that did not change move over as they are; an ended instance has no slots.
-  for (const Part part : {Part::kInput, Part::kData}) {
+  for (const Part part : {Part::kInput, Part::kData, Part::kFailedData}) {
     if (part == Part::kData && changed.data) continue;
+    if (part == Part::kFailedData && changed.failed_data) continue;
     if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
       tx.put(table, part_key(prefix, part), std::string(*bytes));
     }
   }
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData}) {
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData,
+                          Part::kFailedData}) {
     tx.erase(Table::kLive, part_key(prefix, part));
   }
 }
@@ -422,7 +439,7 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
 
 void erase_ended(Transaction& tx, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.space, instance.id);
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
+  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
 }
@@ -545,6 +562,22 @@ void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& g
   } else {
     tx.put(Table::kGroups, key, encode_counts(waiting));
   }
+}
+
+Status each_group(const View& view, WorkflowNumber workflow,
+                  const std::optional<Fingerprint>& behind,
+                  const std::function<Result<bool>(const Fingerprint& group,
+                                                   const std::vector<uint32_t>& waiting)>& see) {
+  const std::string prefix = static_cast<char>(kCountsRow) + workflow_prefix(workflow);
+  // The first key behind one is that key and a zero byte.
+  const std::string from = behind ? counts_key(workflow, *behind) + '\0' : std::string();
+  return walk(view, Table::kGroups, prefix, from,
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader reader(key.substr(prefix.size()));
+                const Fingerprint group = reader.id();
+                if (!reader.done()) return fail("store.corrupt", "a key of a group is damaged");
+                return see(group, TRY(decode_counts(value)));
+              });
 }
 
 void write_grouped(Transaction& tx, const GroupedEvent& event) {

@@ -42,6 +42,9 @@ enum class Counter : uint8_t {
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
+/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
+inline constexpr uint64_t kStoreFormat = 5;
+
 /// Brings an empty store, or one of an older format, to this one's, with a row by which the key of
 /// its seal is known; refuses a newer one (`store.version`), and another key (`store.key`).
 Status check_format(Transaction& tx);
@@ -74,7 +77,8 @@ enum class Part : uint8_t {
   kData = 2,
   kSlots = 3,
   kFoundData = 4,
-  kCall = 5
+  kCall = 5,
+  kFailedData = 6,
 };
 
 /// A living instance with its data, but without its input. nullopt: there is none.
@@ -92,6 +96,7 @@ struct Changed {
   bool ends_history = false;  ///< the data is that of the last record which has some
   bool slots = false;
   bool found_data = false;
+  bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< as they stand in the rows; null: there are none
 };
 /// Writes a living instance, or moves one that has ended to the ended ones.
@@ -172,6 +177,12 @@ struct GroupedEvent {
 /// nullopt: nothing waits in that group.
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group);
+/// Every group of a workflow, by fingerprint, from the one behind `behind` on, with what waits for
+/// each entry; until `see` returns false.
+Status each_group(const View& view, WorkflowNumber workflow,
+                  const std::optional<Fingerprint>& behind,
+                  const std::function<Result<bool>(const Fingerprint& group,
+                                                   const std::vector<uint32_t>& waiting)>& see);
 /// All zero erases the row.
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
                   const std::vector<uint32_t>& waiting);

@@ -151,6 +151,8 @@ Transaction::Transaction(Environment& environment)
     : environment_(environment), committed_(environment) {
   CHECK(!environment.has_writer_.exchange(true), "a second Transaction on {}",
         environment.folder().string());
+  CHECK(!environment.options().read_only, "{} was opened to be read only",
+        environment.folder().string());
 }
 
 Transaction::~Transaction() { environment_.has_writer_ = false; }

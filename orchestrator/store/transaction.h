@@ -88,7 +88,7 @@ class Snapshot final : public View {
 
 class Transaction final : public View {
  public:
-  /// `environment` has no other Transaction (CHECK).
+  /// `environment` has no other Transaction, and was not opened to be read only (CHECK).
   explicit Transaction(Environment& environment);
   ~Transaction() override;
   Transaction(const Transaction&) = delete;

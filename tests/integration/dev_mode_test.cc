@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "tests/support/millrace_server.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace millrace {
 namespace {
@@ -76,6 +78,55 @@ TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
   fs::create_directory(workflows_ / "more");
   write("more/other.yaml", "id: other\nstates:\n  - id: a\n    type: noop\n");
   EXPECT_TRUE(dev_->error_line("other is now revision 1"));
+}
+
+TEST_F(DevMode, NamesTheFilesThatItPassesOverOrCannotRead) {
+  write("typo.yaml", "id: typo\nstate:\n  - id: a\n    type: noop\n");
+  write("upper.yaml", "id: upper\nStates:\n  - id: a\n    type: noop\n");
+  write("payload.json", R"({"id": 7})");
+  fs::create_symlink("nowhere", workflows_ / "link.yaml");
+  fs::create_directory(workflows_ / "folder.yaml");
+  write("folder.yaml/inner.yaml", "id: inner\nstates:\n  - id: a\n    type: noop\n");
+  ASSERT_EQ(mkfifo((workflows_ / "pipe.yaml").c_str(), 0600), 0);
+  start();
+  EXPECT_TRUE(dev_->error_line("typo.yaml:2:1: error: "));
+  EXPECT_TRUE(dev_->error_line("upper.yaml:2:1: error: "));
+  EXPECT_TRUE(dev_->error_line("payload.json: passed over: it has no \"states\""));
+  EXPECT_TRUE(dev_->error_line("link.yaml: No such file or directory"));
+  EXPECT_TRUE(dev_->error_line("inner is now revision 1"));
+  EXPECT_EQ(dev_->errors().find("pipe.yaml"), std::string::npos);
+}
+
+TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
+  const TcpProxy taken(1);  // which listens
+  const std::string address = fmt::format("127.0.0.1:{}", taken.port());
+  const fs::path data = folder_.path() / "data";
+  std::ofstream(folder_.path() / "file") << "x";
+  const std::string file = (folder_.path() / "file").string();
+  const struct {
+    std::vector<std::string> arguments;
+    const char* code;
+  } rows[] = {
+      {{"dev", folder_.path() / "none", "--keep", data}, "[dev.folder]"},
+      {{"dev", file, "--keep", data}, "[dev.folder]"},
+      {{"dev", "--keep", file}, "[dev.folder]"},
+      {{"dev", "--keep", data, "--listen", address}, "[gateway.listen]"},
+      {{"dev", "--keep", data, "--listen", "nowhere"}, "[gateway.malformed_address]"},
+      {{"serve", "--data", data, "--nats", "nats://127.0.0.1:1", "--listen", address},
+       "[gateway.listen]"},
+      {{"serve", "--data", data, "--nats", "nats://127.0.0.1:1", "--listen", "0.0.0.0:0"},
+       "[gateway.refused_address]"},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> command = {millrace_program()};
+    command.insert(command.end(), row.arguments.begin(), row.arguments.end());
+    const ProcessEnd end =
+        run_process({.command = command, .environment = {{"TMPDIR", temporary_.string()}}});
+    EXPECT_EQ(end.code, 1) << row.code;
+    EXPECT_THAT(end.errors, HasSubstr(row.code));
+    EXPECT_FALSE(fs::exists(data)) << row.code;
+    EXPECT_TRUE(fs::is_empty(temporary_)) << row.code;
+  }
 }
 
 TEST_F(DevMode, AsksForTheTokenThatItIsGivenAndSaysHowToShowIt) {

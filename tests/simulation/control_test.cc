@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/own_policy.h"
+#include "orchestrator/store/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -291,6 +292,65 @@ states:
   EXPECT_THAT(world.functions.tasks(), SizeIs(6));
 }
 
+TEST(Pause, OfAServiceThatNothingNamesIsRefused) {
+  World world;
+  const auto pause = [&](const char* name, bool paused = true) {
+    const Answered answer =
+        world.command(PauseService{.space = "default", .name = name, .paused = paused});
+    world.settle();
+    return (*answer)->has_value() ? "" : (*answer)->error().code;
+  };
+  EXPECT_EQ(pause("charge"), "function.not_found");
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+- {id: ship, type: knative-global, service: ship}
+- {id: idle, type: knative-namespace, service: idle}
+- {id: sub, type: subflow, workflow: order}
+states:
+- {id: pay, type: action, action: {function: charge}, transition: both}
+- {id: both, type: parallel, actions: [{function: sub}, {function: ship}]}
+)");
+  world.must(CreateNamespace{
+      .name = "default",
+      .settings = Json::parse(R"({"services": {"mail": {"url": "http://127.0.0.1:9"}}})")});
+  for (const char* known : {"charge", "ship", "mail"}) EXPECT_EQ(pause(known), "") << known;
+  for (const char* unknown : {"nonsense", "idle", "sub", "order"}) {
+    EXPECT_EQ(pause(unknown), "function.not_found") << unknown;
+    EXPECT_EQ(pause(unknown, false), "function.not_found") << unknown;
+  }
+  // What is paused can be resumed, whoever has stopped naming it.
+  world.must(DeleteWorkflow{.space = "default", .id = "order", .cancel = true});
+  EXPECT_EQ(pause("charge", false), "");
+  EXPECT_EQ(pause("charge", false), "function.not_found");
+}
+
+TEST(Pause, OfAWorkflowIsSeenInListsOfIt) {
+  World world;
+  world.apply("id: order\nstates: [{id: done, type: noop}]\n");
+  world.apply(
+      "id: report\nstart: {type: scheduled, cron: '0 7 * * *'}\nstates: [{id: done, type: "
+      "noop}]\n");
+  const auto paused = [&] {
+    const Result<Snapshot> view = Snapshot::take(world.environment());
+    const Json list = world.queries().workflows(*view, "default")->at("items");
+    const Json one = *world.queries().workflow(*view, "default", "order");
+    const Json schedules = world.queries().schedules(*view, "default")->at("items");
+    EXPECT_EQ(list[0]["paused"], one["paused"]);
+    EXPECT_EQ(list[1]["paused"], schedules[0]["paused"]);
+    return std::pair(one["paused"].get<bool>(), schedules[0]["paused"].get<bool>());
+  };
+  EXPECT_EQ(paused(), std::pair(false, false));
+  world.must(PauseWorkflow{.space = "default", .id = "order"});
+  EXPECT_EQ(paused(), std::pair(true, false));
+  world.restart();
+  world.must(PauseWorkflow{.space = "default", .id = "report"});
+  EXPECT_EQ(paused(), std::pair(true, true));
+  world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  EXPECT_EQ(paused(), std::pair(false, true));
+}
+
 /// One that fails where the test says so.
 constexpr const char* kFailing = R"(
 id: order
@@ -459,6 +519,36 @@ states:
   world.must(CancelInstance{"default", key(other)});
   world.must(RestartInstance{"default", key(id)});
   EXPECT_EQ(code(world, StartInstance{.space = "default", .workflow = "order"}), "direktiv.mutex");
+}
+
+TEST(Restart, OfAnInstanceThatEndsAtOnceWithItsInputLeavesItReadable) {
+  World world;
+  world.apply(R"(
+id: order
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: s}}
+)");
+  const std::string id = world.start("order", {{"n", 1}})["id"];
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["run"], 2);
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+  world.restart();
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"n", 1}}));
+}
+
+TEST(Cancel, AnInstanceThatAwaitedItsNextRunAwaitsNoneAfterwards) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+retries: {max_attempts: 2, delay: PT1H, codes: ['*']}
+states:
+- {id: a, type: error, error: some.error, message: no}
+)");
+  EXPECT_EQ(status(world, id), "waiting");
+  world.must(CancelInstance{"default", key(id)});
+  EXPECT_EQ(status(world, id), "cancelled");
+  const Snapshot view = Snapshot::take(world.environment()).value();
+  EXPECT_FALSE(read_instance(view, NamespaceNumber(1), key(id)).value()->awaits_run);
 }
 
 TEST(Restart, WhoCalledItHasBeenToldAndIsToldNoMore) {

@@ -178,6 +178,60 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
   EXPECT_EQ(world.instance(id)["output"]["return"], "in time");
 }
 
+/// The service is busy and says for how long.
+void refuse(World& world, const InstanceId& task, Duration retry_after) {
+  TaskEnded ended{.result = tl::unexpected(WorkflowError{"busy", "no"})};
+  ended.retry_after = retry_after;
+  world.functions.tell({task, std::move(ended)});
+  world.settle();
+}
+
+TEST(Functions, RetryAfterDelaysTheNextAttempt) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = start(world);
+  refuse(world, world.functions.tasks()[0].id, seconds(60));
+  world.run_for(seconds(30));
+  world.restart();
+  world.run_for(milliseconds(29'999));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+  world.run_for(milliseconds(1));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  refuse(world, world.functions.tasks()[1].id, seconds(1));
+  world.run_for(milliseconds(9'999));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << "the policy's wait is longer";
+  world.run_for(milliseconds(1));
+  EXPECT_THAT(world.functions.tasks(), SizeIs(3));
+}
+
+TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
+  World world;
+  world.apply(
+      order(", scheduleToCloseTimeout: 1m, retries: {maximumAttempts: 0, initialInterval: 1s}"));
+  const std::string id = start(world);
+  refuse(world, world.functions.tasks()[0].id, hours(24));
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+}
+
+TEST(Functions, ATaskSaysHowLongItsAttemptMayRunAlsoAfterADeath) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  world.apply(order(", startToCloseTimeout: 10m"));
+  start(world);
+  EXPECT_EQ(world.functions.tasks()[0].start_to_close, std::chrono::minutes(10));
+  EXPECT_FALSE(world.functions.tasks()[0].deadline);
+  const TimePoint end = world.clock.now() + std::chrono::minutes(10);
+  world.run_for(seconds(60));
+  world.crash();
+  world.functions.be_replaced();
+  world.recover();
+  world.settle();
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.functions.tasks()[0].deadline, end);
+}
+
 TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   World world;
   world.apply(
@@ -239,13 +293,180 @@ TEST(Functions, AServiceOfTheSettingsIsWhereTheySayItIs) {
 }
 
 TEST(Functions, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {R"({"url": "ftp://x"})", "services.a.url: "},
+      {R"({"url": 3})", "services.a.url: "},
+      {R"({})", "services.a: write"},
+      {R"({"url": "http://x", "queue": "millrace.tasks.x"})", "services.a: write"},
+      {R"({"url": "http://x", "uri": "http://x"})", "services.a: uri: "},
+      {R"({"url": "http://x", "retries": {"maxAttempts": 2}})", "services.a: retries: "},
+      {R"j({"url": "http://x", "retries": "fixed(3)"})j", "services.a: retries: "},
+      {R"({"url": "http://x", "maxRuntime": "soon"})", "services.a: maxRuntime: "},
+      {R"({"url": "http://x", "maxRuntime": "1h", "startToCloseTimeout": "1h"})",
+       "services.a: maxRuntime: "},
+      {R"({"url": "http://x", "heartbeatTimeout": "1s"})", "services.a: heartbeatTimeout: with a"},
+      {R"({"url": "http://x", "timeout_scope": "global"})", "services.a: timeout_scope: "},
+  };
   World world;
-  const Answered answer = world.command(CreateNamespace{
-      .name = "default", .settings = Json::parse(R"({"services": {"a": {"url": "ftp://x"}}})")});
-  world.settle();
-  ASSERT_FALSE((**answer).has_value());
-  EXPECT_EQ((**answer).error().code, "settings.invalid");
-  EXPECT_THAT((**answer).error().message, testing::StartsWith("services.a.url: "));
+  for (const auto& [service, message] : rows) {
+    const Json settings = {{"services", {{"a", Json::parse(service)}}}};
+    const Answered answer = world.command(CreateNamespace{.name = "default", .settings = settings});
+    world.settle();
+    ASSERT_FALSE((**answer).has_value()) << service;
+    EXPECT_EQ((**answer).error().code, "settings.invalid");
+    EXPECT_THAT((**answer).error().message, testing::StartsWith(message)) << service;
+  }
+}
+
+/// Has the service `charge` those settings, beside what else the namespace has.
+void set_service(World& world, std::string_view service, std::string_view others = "") {
+  world.must(CreateNamespace{.name = "default",
+                             .settings = Json::parse(fmt::format(
+                                 R"({{"services": {{"charge": {}}}{}}})", service, others))});
+}
+
+/// How many attempts are made of an action that always fails, all within an hour.
+size_t attempts_of(World& world, const std::string& yaml) {
+  world.apply(yaml);
+  const size_t before = world.functions.tasks().size();
+  start(world);
+  for (size_t i = before; i < world.functions.tasks().size() && i < before + 20; ++i) {
+    fail(world, world.functions.tasks()[i].id, "down");
+    world.run_for(std::chrono::minutes(1));
+  }
+  return world.functions.tasks().size() - before;
+}
+
+TEST(ServicePolicies, AreReadInEveryVocabulary) {
+  const std::vector<std::pair<std::string_view, size_t>> rows = {
+      {R"({"retries": {"max_attempts": 3, "codes": ["*"]}})", 4},
+      {R"({"retries": {"vocabulary": "steep", "maxAttempts": 3}})", 3},
+      {R"({"retries": {"maxAttempts": 3, "exponentialBackoff": 2}, "maxRuntime": "5m"})", 3},
+      {R"({"retries": {"vocabulary": "steep", "maxAttempts": 0}})", 0},
+      {R"({"retries": {"maximumAttempts": 3}})", 3},
+      {R"({"retry": {"maxAttempts": 2, "backoffMs": 100}})", 2},
+      {R"j({"retries": "fixed(3, 1s)"})j", 3},
+      {R"({"url": "http://a"})", 1},
+  };
+  for (const auto& [service, attempts] : rows) {
+    World world;
+    set_service(world, service);
+    EXPECT_EQ(attempts_of(world, order()), attempts) << service;
+  }
+}
+
+TEST(ServicePolicies, CountWhereNothingNearerHasOne) {
+  World world;
+  set_service(world, R"({"retries": {"max_attempts": 3, "codes": ["*"]}})",
+              R"(, "defaults": "stevora")");
+  EXPECT_EQ(attempts_of(world, order()), 4u) << "before the namespace's defaults";
+  EXPECT_EQ(attempts_of(world, order(", retries: {max_attempts: 1, codes: ['*']}")), 2u);
+  EXPECT_EQ(attempts_of(world, order() + "defaults: direktiv\n"), 1u) << "behind the workflow's";
+  EXPECT_EQ(attempts_of(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge, retries: 'fixed(5, 1s)'}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)"),
+            5u)
+      << "behind the function's";
+  EXPECT_EQ(attempts_of(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-global, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)"),
+            4u)
+      << "of a global service in the namespace default";
+}
+
+TEST(ServicePolicies, TimeoutsCountKeyByKey) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
+                         "maxRuntime": {"timeout": "30s", "errorOnTimeout": true}})");
+  world.apply(order(", maxInactivity: {timeout: 20s, errorOnTimeout: true}"));
+  const std::string id = start(world);
+  EXPECT_EQ(world.functions.tasks()[0].start_to_close, seconds(30));
+  world.run_for(milliseconds(19'999));
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  world.run_for(milliseconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
+
+  world.apply(order(", maxInactivity: {timeout: 1h, errorOnTimeout: true}"));
+  const std::string other = start(world);
+  world.run_for(seconds(30));
+  EXPECT_EQ(world.instance(other)["error"]["code"], "millrace.timeout.startToClose");
+}
+
+TEST(ServicePolicies, ATimeoutOfOneScopeGivesWayToOneOfTheOther) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  set_service(world, R"({"timeout": "10s"})");
+  world.apply(order(", timeout: 1m, timeout_scope: per_attempt"));
+  const std::string id = start(world);
+  world.run_for(seconds(59));
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
+}
+
+TEST(ServicePolicies, ATimeoutThatTheSettingsNoLongerHaveIsFinal) {
+  World world;
+  world.functions.act("charge", {{.takes = std::nullopt}});
+  set_service(world, R"({"startToCloseTimeout": "1m", "retries": {"maximumAttempts": 5}})");
+  world.apply(order());
+  const std::string id = start(world);
+  set_service(world, R"({"url": "http://a"})");
+  world.must(PauseInstance{"default", *parse_instance_id(id)});
+  world.must(ResumeInstance{"default", *parse_instance_id(id)});
+  world.run_for(seconds(60));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
+}
+
+TEST(ServicePolicies, AServiceMayHaveThemAndStayWithItsWorkers) {
+  World world;
+  set_service(world, R"j({"retries": "fixed(2, 1s)"})j");
+  world.apply(order());
+  start(world);
+  EXPECT_EQ(world.functions.tasks()[0].target,
+            TaskTarget(WorkQueue{"millrace.tasks.default.charge"}));
+}
+
+TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
+  World world;
+  world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
+  world.apply(
+      order(", scheduleToStartTimeout: 10s, startToCloseTimeout: 1m, retries: "
+            "{maximumAttempts: 3, initialInterval: 30s}"));
+  const TimePoint from = world.clock.now();
+  const std::string id = start(world);
+  Json shown = world.instance(id);
+  EXPECT_EQ(shown["attempt"], 1);
+  EXPECT_EQ(shown["deadline"], format_rfc3339(from + seconds(10)));
+  EXPECT_EQ(shown["calls"][0]["status"], "scheduled") << "nobody has taken it";
+  world.run_for(seconds(5));
+  shown = world.instance(id);
+  EXPECT_EQ(shown["calls"][0]["status"], "running");
+  EXPECT_EQ(shown["deadline"], format_rfc3339(from + seconds(65)));
+  fail(world, world.functions.tasks()[0].id, "down");
+  shown = world.instance(id);
+  EXPECT_EQ(shown["nextRetryAt"], format_rfc3339(from + seconds(35)));
+  EXPECT_FALSE(shown.contains("deadline"));
+  world.run_for(seconds(30));
+  EXPECT_EQ(world.instance(id)["attempt"], 2);
+}
+
+TEST(Functions, ABegunTaskIsShownAsRunningWithoutAnyTimeout) {
+  World world;
+  world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
+  world.apply(order());
+  const std::string id = start(world);
+  EXPECT_EQ(world.instance(id)["calls"][0]["status"], "scheduled");
+  world.run_for(seconds(5));
+  EXPECT_EQ(world.instance(id)["calls"][0]["status"], "running");
 }
 
 TEST(Functions, SilenceIsCountedAnewAfterADeath) {
@@ -259,6 +480,79 @@ TEST(Functions, SilenceIsCountedAnewAfterADeath) {
   world.run_for(seconds(9));
   EXPECT_EQ(world.instance(id)["status"], "waiting");
   world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
+}
+
+TEST(Functions, ScheduleToStartDoesNotEndATaskThatASilentWorkerHas) {
+  World world;
+  world.functions.act("charge",
+                      {{.begins = milliseconds(90), .takes = seconds(5), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.run_for(seconds(6));
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+}
+
+TEST(Functions, ScheduleToStartEndsATaskThatNoWorkerHas) {
+  World world;
+  world.functions.act("charge", {{.begins = milliseconds(110), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.run_for(milliseconds(100));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
+  EXPECT_THAT(world.functions.stopped(), SizeIs(1));
+}
+
+TEST(Functions, ScheduleToStartEndsOnlyTheTasksThatNoWorkerHas) {
+  World world;
+  world.functions.act("charge", {{.takes = hours(2), .is_mute = true},
+                                 {.begins = std::nullopt},
+                                 {.begins = hours(1), .is_mute = true}});
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: each
+  type: parallel
+  mode: or
+  actions:
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
+)");
+  const std::string id = start(world);
+  world.run_for(seconds(1));
+  const Json calls = world.instance(id)["calls"];
+  EXPECT_EQ(calls[0]["status"], "running");
+  EXPECT_EQ(calls[1]["status"], "failed");
+  EXPECT_EQ(calls[2]["status"], "failed");
+}
+
+TEST(Functions, ALookIsMadeAgainAfterARestart) {
+  World world;
+  world.functions.act("charge", {{.begins = hours(1), .is_mute = true}});
+  world.apply(order(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1h"));
+  const std::string id = start(world);
+  world.clock.advance(seconds(1));
+  world.step();
+  world.restart();
+  world.settle();
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
+}
+
+TEST(Functions, UnreportedSignsOfLifeCountToTheMillisecond) {
+  World world;
+  world.functions.act("charge", {{.heartbeat = milliseconds(300),
+                                  .takes = milliseconds(900),
+                                  .answers = false,
+                                  .is_mute = true}});
+  world.apply(order(", maxInactivity: {timeout: 500ms, errorOnTimeout: true}"));
+  const std::string id = start(world);
+  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
+  world.run_for(milliseconds(1399));  // the last sign is at 900 ms
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+  world.run_for(milliseconds(1));
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
 }
 

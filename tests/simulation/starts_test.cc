@@ -253,6 +253,88 @@ states:
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
+/// The page of groups behind the cursor.
+Json groups_of(World& world, size_t limit = 10, std::string_view cursor = "") {
+  const Result<Snapshot> view = Snapshot::take(world.environment());
+  if (!view) return nullptr;
+  return world.queries().groups(*view, "default", limit, cursor).value_or(nullptr);
+}
+
+TEST(StartByEventsAnd, CountsEventsThatLackAnAttributeOfCorrelateOrExpire) {
+  World world;
+  world.apply(R"(
+id: short
+start:
+  type: eventsAnd
+  correlate: [order]
+  lifespan: PT10S
+  events: [{type: a}, {type: b}]
+states:
+- {id: done, type: noop}
+)");
+  world.publish("a", "1", 1);
+  world.publish("a", "2", 1, {{"order", "o-1"}});
+  world.settle();
+  EXPECT_EQ(world.metric("millrace_group_events_uncorrelated_total"), 1);
+  EXPECT_EQ(world.metric("millrace_group_events_expired_total"), 0);
+  world.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(world.metric("millrace_group_events_expired_total"), 1);
+  EXPECT_THAT(groups_of(world)["items"], IsEmpty());
+}
+
+TEST(StartByEventsAnd, ListsGroupsThatAreNotComplete) {
+  World world;
+  world.apply(kPairs);
+  world.apply(R"(
+id: short
+start:
+  type: eventsAnd
+  lifespan: PT10S
+  events: [{type: a}, {type: b}]
+states:
+- {id: done, type: noop}
+)");
+  const TimePoint begin = world.clock.now();
+  world.publish("paid", "1", 1, {{"order", "o-1"}});
+  world.publish("paid", "2", 1, {{"order", "o-1"}});
+  world.publish("packed", "3", 1, {{"order", "o-2"}});
+  world.publish("a", "4", 1);
+  world.settle();
+
+  std::vector<Json> items;
+  Json cursor = "";
+  do {  // a page of one at a time
+    const Json page = groups_of(world, 1, cursor.get<std::string>());
+    for (const Json& item : page["items"]) items.push_back(item);
+    cursor = page["next"];
+  } while (cursor.is_string());
+  ASSERT_THAT(items, SizeIs(3));
+  std::sort(items.begin(), items.end(),
+            [](const Json& a, const Json& b) { return dump_json(a) < dump_json(b); });
+  const auto entries = [](const char* first, int n, const char* second, int m) {
+    return Json{{{"type", first}, {"waiting", n}}, {{"type", second}, {"waiting", m}}};
+  };
+  EXPECT_EQ(items[0], (Json{{"workflow", "pairs"},
+                            {"correlate", {{"order", "o-1"}}},
+                            {"entries", entries("paid", 2, "packed", 0)}}));
+  EXPECT_EQ(items[1], (Json{{"workflow", "pairs"},
+                            {"correlate", {{"order", "o-2"}}},
+                            {"entries", entries("paid", 0, "packed", 1)}}));
+  EXPECT_EQ(items[2], (Json{{"workflow", "short"},
+                            {"correlate", Json::object()},
+                            {"entries", entries("a", 1, "b", 0)},
+                            {"expiresAt", format_rfc3339(begin + std::chrono::seconds(10))}}));
+}
+
+TEST(StartByEventsAnd, RefusesACursorThatIsNotOne) {
+  World world;
+  const Result<Snapshot> view = Snapshot::take(world.environment());
+  ASSERT_TRUE(view);
+  const auto page = world.queries().groups(*view, "default", 10, "nonsense");
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.error().code, "cursor.malformed");
+}
+
 TEST(StartByEventsAnd, CountsAnEventThatCameBeforeTheEndOfALifespanHoweverLateItIsRead) {
   World world;
   world.apply(R"(

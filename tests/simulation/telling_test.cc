@@ -1,4 +1,6 @@
 // What is told of instances to those who ask: lifecycle events and webhooks.
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,6 +91,48 @@ TEST(Lifecycle, EachTransitionThatMattersIsACloudEventOfItsSubject) {
   EXPECT_EQ(failed["detail"]["code"], "down");
 }
 
+TEST(Lifecycle, AStateThatRunsOutOfTimeIsToldAsTimedOutAndAsFailed) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(R"(
+id: order
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: PT1M}
+)");
+  const std::string id = world.start("order")["id"];
+  world.run_for(seconds(60));
+  EXPECT_THAT(subjects(world), ElementsAre("started", "step-timedout", "step-failed", "failed"));
+  const auto events = told(world);
+  EXPECT_EQ(events[1].second.type, "millrace.step.timedout");
+  EXPECT_EQ(events[1].second.id, events[2].second.id + "-timedout");
+  EXPECT_EQ(Json::parse(*events[1].second.data)["detail"]["code"], "direktiv.stateTimeout");
+}
+
+TEST(Lifecycle, ATimeoutThatASubflowReturnsIsNotOneOfItsCaller) {
+  World world;
+  set(world, R"({"lifecycle": true})");
+  world.apply(R"(
+id: child
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: PT1M}
+)");
+  world.apply(R"(
+id: order
+functions:
+- {id: child, type: subflow, workflow: child}
+states:
+- {id: call, type: action, action: {function: child}}
+)");
+  world.start("order");
+  world.run_for(seconds(60));
+  std::vector<std::string> of_caller;
+  for (const auto& [subject, event] : told(world)) {
+    if (event.source == "/millrace/default/order") of_caller.push_back(event.type);
+  }
+  EXPECT_THAT(of_caller, ElementsAre("millrace.instance.started", "millrace.step.failed",
+                                     "millrace.instance.failed"));
+}
+
 TEST(Lifecycle, AnInstanceOfAScheduleIsToldFromItsStart) {
   World world;
   set(world, R"({"lifecycle": true})");
@@ -143,6 +187,27 @@ TEST(Webhooks, GetTheTypesThatTheyAskForWithTheTokenOfTheSecret) {
   EXPECT_THAT(told(world), IsEmpty());
 }
 
+TEST(Webhooks, WithASecretThatDoesNotExistAreRefused) {
+  World world;
+  const Json settings =
+      Json::parse(R"({"webhooks": [{"url": "http://b"}, {"url": "http://a", "secret": "hook"}]})");
+  const auto error = [&](const char* space) {
+    const Answered answer = world.command(CreateNamespace{.name = space, .settings = settings});
+    world.settle();
+    return (*answer)->has_value() ? Error{} : (*answer)->error();
+  };
+  for (const char* space : {"default", "shop"}) {
+    EXPECT_EQ(error(space).code, "settings.invalid") << space;
+    EXPECT_THAT(error(space).message, testing::StartsWith("webhooks[1].secret: ")) << space;
+  }
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  EXPECT_EQ(error("default").code, "");
+  // What is refused has created nothing.
+  EXPECT_EQ(error("shop").code, "settings.invalid");
+  EXPECT_EQ(world.must(CreateNamespace{.name = "shop"})["created"], true);
+  EXPECT_EQ(error("shop").code, "settings.invalid") << "a secret is of one namespace";
+}
+
 TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   World world;
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],
@@ -164,6 +229,27 @@ TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   EXPECT_THAT(world.receivers.seen, SizeIs(3));
   EXPECT_THAT(world.dead_letters(), ElementsAre("webhook.status"));
   EXPECT_EQ(world.receivers.events[0].id, world.receivers.events[2].id);
+}
+
+TEST(Webhooks, TheWaitsOfDeliveriesThatFailTogetherAreSpread) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],
+      "retries": {"vocabulary": "stevora", "maxAttempts": 2, "backoffMs": 100000}}]})");
+  std::vector<TimePoint> asked;
+  world.receivers.answer = [&](const Event&) {
+    asked.push_back(world.clock.now());
+    return DeliveryFailure{.error = {"webhook.status", "500"}};
+  };
+  world.apply(kOrder);
+  for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
+  world.settle();
+  const TimePoint first = world.clock.now();
+  world.run_for(seconds(100));
+  ASSERT_THAT(asked, SizeIs(16));
+  const std::set<TimePoint> again(asked.begin() + 8, asked.end());
+  EXPECT_GT(again.size(), 4u);
+  EXPECT_GE(*again.begin(), first + seconds(75));
+  EXPECT_LE(*again.rbegin(), first + seconds(100));
 }
 
 TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {

@@ -12,6 +12,7 @@
 #include "cloudevents/headers.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/runtime/messages.h"
+#include "tests/support/store_check.h"
 
 namespace millrace {
 namespace {
@@ -106,6 +107,7 @@ void World::recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
   options_.store.checkpoints_at_close = false;  // who dies does not do that
+  options_.store.waits_for_checkpoints = true;
   const auto make_id = [this](TimePoint now) {
     // Those of one millisecond sort as they were made, so that tests can tell them apart.
     std::array<uint8_t, 10> randomness{};
@@ -137,6 +139,7 @@ void World::recover() {
 void World::crash() {
   CHECK(alive());
   outlet_->die();
+  if (checks_store) expect_sound(must_have(Snapshot::take(environment())), "at the end of a life");
   stage_.reset();
   evaluator.forget();
 }

@@ -142,7 +142,8 @@ class World {
 
   // Ends and beginnings.
 
-  /// The process dies: what is not committed is lost, and so is all that would have come of it.
+  /// The process dies: what is not committed is lost, and so is all that would have come of it. The
+  /// store that it leaves is checked.
   void crash();
   /// It dies in the turn that follows: what that commits is on disk and nothing of it is done.
   void crash_after_commit();
@@ -150,6 +151,8 @@ class World {
   void recover();
   void restart() { crash(), recover(); }
   bool alive() const { return stage_ != nullptr; }
+  /// Whether the store is checked at the end of each life; for tests that damage it.
+  bool checks_store = true;
   /// For the next recover().
   WorldOptions& options() { return options_; }
 

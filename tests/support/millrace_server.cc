@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "tests/support/store_check.h"
 
 namespace millrace {
 namespace {
@@ -73,6 +74,7 @@ void MillraceServer::kill() {
   process_->wait();
   CHECK(process_->group_ends(), "something outlived the server");
   process_.reset();
+  expect_sound_folder(data(), "after a kill");
 }
 
 ProcessEnd MillraceServer::end() {
@@ -82,6 +84,7 @@ ProcessEnd MillraceServer::end() {
   process_->wait_for_streams();
   ProcessEnd end{.code = *code, .output = process_->output(), .errors = process_->errors()};
   process_.reset();
+  expect_sound_folder(data(), fmt::format("after an end with code {}", end.code));
   return end;
 }
 

@@ -51,6 +51,8 @@ class MillraceServer {
   void start();
   /// Returns once events are taken.
   void start_ready();
+  // Each end of the process is followed by a check of its store, whose findings fail the test.
+
   /// SIGKILL; returns when nothing of it is left.
   void kill();
   /// Waits for what ends it by itself; returns when nothing of it is left.

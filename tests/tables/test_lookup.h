@@ -28,6 +28,9 @@ class TestLookup final : public Lookup {
   LazyJson input(const Instance& instance) const override { return instance.input; }
 
   const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
+  const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {
+    return nullptr;
+  }
 
   std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId& child) const override {
     const auto found = moved_.find(child);

@@ -11,6 +11,7 @@ using Words = std::vector<std::string>;
 
 constexpr Duration kAckTimeout{5'000};
 constexpr Duration kGrace{2'000};
+constexpr Duration kLookTimeout{1'000};
 
 class TaskBookTest : public testing::Test {
  protected:
@@ -44,7 +45,10 @@ class TaskBookTest : public testing::Test {
   std::vector<uint64_t> deletes() { return book_.take_mail(true, 0, now_).deletes; }
 
   TaskBook::Time now_{};
-  TaskBook book_{{.ack_timeout = kAckTimeout, .grace = kGrace, .most_unacknowledged = 3}};
+  TaskBook book_{{.ack_timeout = kAckTimeout,
+                  .grace = kGrace,
+                  .look_timeout = kLookTimeout,
+                  .most_unacknowledged = 3}};
   TaskMail mail_;
   Words told_;
 };
@@ -119,6 +123,25 @@ TEST_F(TaskBookTest, WhatWorkersWereGivenHasBegunThoughTheySayNothing) {
   EXPECT_FALSE(book_.waits_for_workers());
 }
 
+TEST_F(TaskBookTest, AskingReportsWhetherAWorkerHasATask) {
+  for (const uint8_t number : {1, 2, 3}) add(number);
+  EXPECT_FALSE(book_.ask(task_id(1), now_)) << "it has not been sent";
+  EXPECT_FALSE(book_.ask(task_id(9), now_)) << "there is none";
+  sent();
+  for (const uint8_t number : {1, 2, 3}) EXPECT_TRUE(book_.ask(task_id(number), now_));
+  EXPECT_TRUE(book_.take_asked().empty()) << "the stream has not acknowledged them";
+  stored(1, 11);
+  stored(2, 12);
+  const TaskBook::Asked asked = book_.take_asked();
+  EXPECT_EQ(asked, (TaskBook::Asked{{"s", {task_id(1), task_id(2)}}}));
+  keep(book_.given_out("s", 11));
+  keep(book_.unbegun(asked.at("s")));
+  EXPECT_EQ(told_, (Words{"1 started", "2 unbegun"}));
+  pass(kLookTimeout);
+  EXPECT_EQ(told_.back(), "3 unbegun") << "who does not hear of it in time";
+  EXPECT_EQ(told_.size(), 3u);
+}
+
 TEST_F(TaskBookTest, AnAnswerThatIsThereBeforeTheStreamsAcknowledgementEndsAllTheSame) {
   add(1);
   sent();
@@ -170,6 +193,18 @@ TEST_F(TaskBookTest, WithoutTheStreamOnlyServicesAreAsked) {
   EXPECT_EQ(sent(false), std::vector<int>{2});
   EXPECT_FALSE(book_.has_mail(false));
   EXPECT_EQ(sent(true), std::vector<int>{1});
+}
+
+TEST_F(TaskBookTest, AServiceHasBegunOnceTheBrokerHasTakenItsRequest) {
+  add(1, false);
+  add(2, false);
+  sent();
+  EXPECT_TRUE(book_.answered(task_id(2), now_));
+  for (const uint8_t number : {1, 2}) {
+    if (const auto report = book_.delivered(task_id(number))) keep({*report});
+  }
+  EXPECT_EQ(told_, (Words{"1 started"}));
+  EXPECT_FALSE(book_.delivered(task_id(1))) << "twice";
 }
 
 TEST_F(TaskBookTest, WhatWasNotTakenForCertainIsSentAgainInItsOrder) {

@@ -48,9 +48,10 @@ inline Task service_task(uint8_t number, std::string subject = "svc.charge") {
   return task;
 }
 
-/// "started", "alive", the bytes of an answer, or "!" and code and message of an error.
+/// "started", "unbegun", "alive", the bytes of an answer, or "!" and code and message of an error.
 inline std::string word(const TaskReport& report) {
   if (std::holds_alternative<TaskStarted>(report.what)) return "started";
+  if (std::holds_alternative<TaskUnbegun>(report.what)) return "unbegun";
   if (std::holds_alternative<TaskAlive>(report.what)) return "alive";
   const auto* ended = std::get_if<TaskEnded>(&report.what);
   CHECK(ended != nullptr);
@@ -108,14 +109,19 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits for the end of the task; the last word that was told of it.
+  /// Waits for the end of the task; what was told of that. A start that another thread tells may
+  /// come behind it.
   std::string wait_for_end(const InstanceId& task) {
+    std::string end;
     const auto ended = [&] {
-      const std::vector<std::string> all = words_of(task);
-      return !all.empty() && all.back() != "started" && all.back() != "alive";
+      for (const std::string& word : words_of(task)) {
+        if (word != "started" && word != "alive") end = word;
+      }
+      return !end.empty();
     };
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, ended) ? words_of(task).back() : "";
+    changed_.wait_for(lock, kLongEnough, ended);
+    return end;
   }
 
   bool wait_for_all(size_t count) {

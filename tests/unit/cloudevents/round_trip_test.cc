@@ -58,6 +58,7 @@ TEST(RoundTrip, OfTheTreeIsTheSamePayloadAndAttributes) {
 
 TEST(RoundTrip, OfBinaryModeKeepsAllButTheTypesOfExtensions) {
   EventMaker maker(3);
+  size_t refused = 0;
   for (int round = 0; round < 5000; ++round) {
     Event event = maker.event();
     const HttpMessage message = encode_http_binary(event);
@@ -72,9 +73,17 @@ TEST(RoundTrip, OfBinaryModeKeepsAllButTheTypesOfExtensions) {
     }
     if (event.data == "") event.data.reset();
     const Result<std::vector<Event>> again = decode_http(message.headers, message.body);
+    if (event.data && event.datacontenttype && is_json_content_type(event.datacontenttype) &&
+        !is_json_text(*event.data)) {
+      ASSERT_FALSE(again) << message.body;
+      ASSERT_EQ(again.error().code, "event.malformed_data");
+      ++refused;
+      continue;
+    }
     ASSERT_TRUE(again) << again.error().message;
     ASSERT_EQ(*again, std::vector{event});
   }
+  EXPECT_GT(refused, 100U) << "data that are not the JSON that they are declared to be";
 }
 
 TEST(DamagedTexts, AreTakenOnlyWhereTheyAreStillJson) {

@@ -50,7 +50,8 @@ Json described(const WorkflowTimeouts& timeouts) {
           {"task", described(timeouts.task)},
           {"execution", described(timeouts.execution)},
           {"fails", timeouts.fails},
-          {"on_failure", described(timeouts.on_failure)}};
+          {"on_failure", described(timeouts.on_failure)},
+          {"on_any_failure", timeouts.on_any_failure}};
 }
 
 Json described(const EventFilter& filter) {

@@ -260,7 +260,8 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
 }
 
 TEST(LintOfTimeouts, OnFailureIsAWayInBesideTheStart) {
-  EXPECT_THAT(lint_of(R"(
+  EXPECT_THAT(
+      lint_of(R"(
 id: a
 timeout: 1h
 on_failure: refund
@@ -270,8 +271,12 @@ states:
 - {id: tell, type: noop}
 - {id: lost, type: noop}
 )"),
-              ElementsAre("warning states[3].id: nothing leads to this state [lint.unreachable]"));
-  EXPECT_THAT(lint_of(R"(
+      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
+                  "instance fails otherwise; write on_failure: {state: refund, when: any} for "
+                  "both [lint.on_failure]",
+                  "warning states[3].id: nothing leads to this state [lint.unreachable]"));
+  EXPECT_THAT(
+      lint_of(R"(
 id: a
 timeout: 1h
 on_failure: pay
@@ -281,7 +286,21 @@ states:
 - {id: refund, type: noop}
 - {id: lost, type: noop}
 )"),
-              ElementsAre("warning states[2].id: nothing leads to this state [lint.unreachable]"));
+      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
+                  "instance fails otherwise; write on_failure: {state: pay, when: any} for "
+                  "both [lint.on_failure]",
+                  "warning states[2].id: nothing leads to this state [lint.unreachable]"));
+}
+
+TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+on_failure: {state: refund, when: any}
+states:
+- {id: pay, type: delay, duration: PT1H}
+- {id: refund, type: noop}
+)"),
+              IsEmpty());
 }
 
 TEST(LintOfRetries, WarnsWhereACatchTakesTheErrorBefore) {
@@ -372,11 +391,97 @@ TEST(LintOfLargeDefinitions, FindsNothingInThousandsOfEntriesThatDiffer) {
   EXPECT_THAT(lint_of(chain), IsEmpty()) << "what a last transition names is the loader's business";
 }
 
+/// `severity path` of the findings with that code.
+std::vector<std::string> places_of(std::string_view code, const std::string& text,
+                                   const LintContext& context) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (document) lint(*document, findings, context);
+  std::vector<std::string> out;
+  for (const Finding& one : findings.sorted()) {
+    if (one.code != code) continue;
+    out.push_back((one.severity == Severity::kNote ? "note " : "warning ") + one.path);
+  }
+  return out;
+}
+
+TEST(LintOfCalls, PointsOutACallThatNothingEnds) {
+  const auto text = [](const char* workflow, const char* function, const char* state,
+                       const char* action) {
+    return fmt::format(
+        "id: a\n{}\nfunctions:\n- {{id: f, type: knative-namespace, service: stock{}}}\n"
+        "states:\n- {{id: s, type: action{}, action: {{function: f{}}}}}\n",
+        workflow, function, state, action);
+  };
+  const std::string unbounded = text("", "", "", "");
+  constexpr const char* kCode = "lint.call_unbounded";
+  EXPECT_THAT(places_of(kCode, unbounded, {}), ElementsAre("note states[0].action.function"));
+  EXPECT_THAT(places_of(kCode, unbounded,
+                        {.names_service = [](const std::string&, bool) { return false; }}),
+              ElementsAre("warning states[0].action.function"));
+  const auto names_stock = [](const std::string& service, bool is_global) {
+    return service == "stock" && !is_global;
+  };
+  EXPECT_THAT(places_of(kCode, unbounded, {.names_service = names_stock}), IsEmpty());
+  for (const std::string& bounded :
+       {text("timeouts: {interrupt: 1h}", "", "", ""), text("workflowRunTimeout: 1h", "", "", ""),
+        text("", ", scheduleToStartTimeout: 1h", "", ""), text("", "", ", timeout: 1h", ""),
+        text("", "", "", ", maxRuntime: 1h")}) {
+    EXPECT_THAT(places_of(kCode, bounded, {}), IsEmpty()) << bounded;
+  }
+}
+
+TEST(LintOfCodes, NamesTheCodeThatWasMeant) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t}
+  timeout: 1h
+  catch:
+  - {error: Direktiv.statetimeout}
+  - {error: "millrace.timeout.*"}
+  - {error: timeout}
+)"),
+              ElementsAre("warning states[0].catch[0].error: millrace does not raise an error with "
+                          "the code \"Direktiv.statetimeout\"; did you mean "
+                          "\"direktiv.stateTimeout\"? [lint.unknown_code]"));
+}
+
+TEST(LintOfDurations, PointsOutANumberWithoutAUnit) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t}
+  timeout: '1h 30'
+)"),
+              ElementsAre("warning states[0].timeout: 30 without a unit is milliseconds; write "
+                          "1h 30ms, or 1h 30s for seconds [lint.unit]"));
+}
+
+TEST(LintOfQueries, SaysHowToReadAKeyWithDots) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: payment.received}
+  transform: jq(.payment.received.amount)
+)"),
+              ElementsAre("warning states[0].transform: .payment.received reads several keys, one "
+                          "within the other, but the data of the event stands under the one key "
+                          "\"payment.received\"; write .[\"payment.received\"] "
+                          "[lint.split_key]"));
+}
+
 TEST(Lint, TellsTheNextFiveTicksOfASchedule) {
   const Loaded loaded = load_and_lint(
       "id: a\nstart: {type: scheduled, cron: CRON_TZ=Europe/Vienna 30 2 * * *}\n"
       "states: [{id: s, type: noop}]\n",
-      nullptr, nullptr, from_millis(1'711'670'400'000));  // 2024-03-29T00:00:00Z
+      nullptr, nullptr, {.now = from_millis(1'711'670'400'000)});  // 2024-03-29T00:00:00Z
   ASSERT_NE(loaded.workflow, nullptr);
   const std::vector<Finding> findings = loaded.findings.sorted();
   ASSERT_EQ(findings.size(), 1U);

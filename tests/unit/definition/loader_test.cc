@@ -170,6 +170,17 @@ TEST(Workflows, HaveTimeoutsInEachVocabulary) {
   EXPECT_TRUE(zart.fails);
   EXPECT_EQ(zart.on_failure, 1U);
   EXPECT_FALSE(timeouts("timeout: 30m").on_failure);
+  EXPECT_FALSE(zart.on_any_failure);
+  for (const char* const when : {"", ", when: timeout"}) {
+    const WorkflowTimeouts mapped =
+        timeouts(fmt::format("timeout: 30m\non_failure: {{state: b{}}}", when));
+    EXPECT_EQ(mapped.on_failure, 1U);
+    EXPECT_FALSE(mapped.on_any_failure);
+  }
+  const WorkflowTimeouts any = timeouts("on_failure: {state: b, when: any}");
+  EXPECT_EQ(any.on_failure, 1U);
+  EXPECT_TRUE(any.on_any_failure);
+  EXPECT_FALSE(any.fails || any.execution);
 }
 
 TEST(Workflows, HaveAPolicyForTheirRuns) {
@@ -195,13 +206,24 @@ TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
       const Row& row : std::vector<Row>{
           {"on_failure: b",
            "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
-           "there is no `timeout` beside it"},
+           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
           {"on_failure: b\nworkflowExecutionTimeout: 1h",
            "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
-           "there is no `timeout` beside it"},
+           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
           {"timeout: 1h\nworkflowExecutionTimeout: 1h",
            "2:10 definition.both_keys timeout: \"workflowExecutionTimeout\" and \"timeout\" are "
            "the same timeout, temporal's and zart's; write one of them"},
+          {"on_failure: {state: b}",
+           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
+           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
+          {"on_failure: {when: any}",
+           "2:13 definition.missing on_failure.state: \"state\" is missing"},
+          {"on_failure: {state: c, when: any}",
+           "2:21 definition.no_state on_failure.state: there is no state \"c\"; did you mean "
+           "\"a\"?"},
+          {"timeout: 1h\non_failure: {state: b, when: never}",
+           "3:30 definition.value on_failure.when: when is \"never\"; write one of \"timeout\", "
+           "\"any\""},
           {"timeout: 1h\non_failure: c",
            "3:13 definition.no_state on_failure: there is no state \"c\"; did you mean \"a\"?"},
           {"workflowExecutionTimeout: 0s",
@@ -445,7 +467,7 @@ states:
             "f:8:16: error: states[0].conditions[1].condition: nosuch/1 is not defined "
             "[jq.syntax]\n"
             "f:9:16: error: states[0].conditions[2].condition: syntax error, unexpected "
-            "INVALID_CHARACTER [jq.syntax]\n"
+            "character [jq.syntax]\n"
             "f:10:21: error: states[0].defaultTransform: $x is not defined [jq.syntax]\n");
 }
 

@@ -169,7 +169,7 @@ TEST(Parking, IsEndedByACancel) {
 TEST(Parking, IsEndedByTheStatesTimeout) {
   InstanceRun run = parked_run();
   run.at(seconds(10));
-  EXPECT_EQ(run.rows().back().state, "late");
+  EXPECT_EQ(run.rows().back().state, "wait > late") << "it was entered, though it did nothing";
   EXPECT_EQ(run.rows().back().status, "complete");
   run.evaluated({Json(2)});
   EXPECT_THAT(run.rows().back().does, ElementsAre("ignored"));

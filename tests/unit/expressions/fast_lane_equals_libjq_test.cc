@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/big_integer.h"
 #include "expressions/fast_lane.h"
 #include "pool_fixture.h"
 #include "tests/support/campaign.h"
@@ -26,6 +27,8 @@ const char* const kInputs[] = {
     "-7",
     "3.25",
     "9007199254740993",
+    "-9223372036854775809",
+    R"({"a":123456789012345678901234567890,"b":[18446744073709551616,1]})",
     R"("")",
     R"("a")",
     "[]",
@@ -397,7 +400,7 @@ const char* const kPrograms[] = {
 
 /// Equal but for the spelling of numbers.
 bool equal(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return a.get<double>() == b.get<double>();
+  if (is_any_number(a) && is_any_number(b)) return double_of(a) == double_of(b);
   if (a.is_structured() && a.type() == b.type() && a.size() == b.size()) {
     for (auto left = a.begin(), right = b.begin(); left != a.end(); ++left, ++right) {
       if (a.is_object() && left.key() != right.key()) return false;

@@ -1,13 +1,16 @@
 // Fast and slow workers: who waits for whom, what is tried again, and what becomes of the processes
 // when one of them is killed.
 #include <csignal>
+#include <fstream>
 #include <mutex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "expressions/workers/child.h"
 #include "pool_fixture.h"
 #include "tests/support/process.h"
 
@@ -49,7 +52,12 @@ class JqLanes : public PoolTest {
   static std::vector<pid_t> slow_workers() {
     std::vector<pid_t> slow;
     for (const pid_t worker : children_of(launcher())) {
-      if (getpriority(PRIO_PROCESS, static_cast<id_t>(worker)) > 0) slow.push_back(worker);
+      std::ifstream file(fmt::format("/proc/{}/cmdline", worker));
+      std::ostringstream command;
+      command << file.rdbuf();  // the words end in NUL
+      if (command.str().ends_with(std::string("\0", 1).insert(0, kBackgroundWorkerVerb))) {
+        slow.push_back(worker);
+      }
     }
     return slow;
   }
@@ -203,6 +211,13 @@ TEST_F(JqLanes, SlowWorkersYieldToTheRestAndEndWhenThereIsNoWork) {
   EXPECT_THAT(slow_workers(), SizeIs(0));
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, Duration(300)));
   wait_for_slow_work(1);
+  // Below what this process itself has been given by `nice`, once its launcher has said so.
+  constexpr int kNicest = 19;
+  const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 15, kNicest);
+  EXPECT_TRUE(eventually([&] {
+    const std::vector<pid_t> slow = slow_workers();
+    return slow.empty() || getpriority(PRIO_PROCESS, static_cast<id_t>(slow[0])) == niceness;
+  }));
   looping.wait();
   EXPECT_TRUE(eventually([] { return slow_workers().empty(); }));
   EXPECT_EQ(evaluate("length"), Json(0));

@@ -131,6 +131,11 @@ TEST_F(JqPoolTest, LargeIntegersKeepTheirDigits) {
       R"({"id":9007199254740993,"other":9007199254740995,"n":-12345678901234567890})";
   EXPECT_EQ(evaluate("del(.other) | . + {}", input),
             *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890})"));
+  for (const char* big : {"-9223372036854775809", "123456789012345678901234567890"}) {
+    const QueryResult kept = evaluate("[.] | reverse | .[0]", big);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(dump_json(*kept), big);
+  }
   EXPECT_EQ(evaluate("map(. + 0)", "[9007199254740992,9007199254740993]"),
             *parse_json("[9007199254740992,9007199254740992]"))
       << "which of the two is meant cannot be known";
@@ -188,7 +193,7 @@ TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   ASSERT_EQ(verdicts.size(), 50);
   EXPECT_EQ(verdicts[17], (Error{"jq.syntax", "nosuch/0 is not defined"}));
-  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected IDENT"}));
+  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected name"}));
   EXPECT_EQ(verdicts[31],
             (Error{"jq.unbalanced", "the `(` at byte 0 of the jq program is not closed"}));
   for (size_t i = 0; i < verdicts.size(); ++i) {

@@ -57,6 +57,8 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
            {R"x("\(.a")x", "jq.unbalanced"},
            {R"x("\")x", "jq.unbalanced"},
            {"( # )", "jq.unbalanced"},
+           {"${ .order }", "jq.syntax"},
+           {" {{ .order }}", "jq.syntax"},
        }) {
     const Status status = check_program_text(text);
     ASSERT_FALSE(status) << text;
@@ -64,6 +66,57 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
   }
   EXPECT_EQ(check_program_text(".a]").error().message,
             "the `]` at byte 2 of the jq program closes nothing");
+  EXPECT_EQ(check_program_text("${ .order }").error().message,
+            "`${ … }` is not jq; write jq(…) around the query");
+}
+
+TEST(JqSyntax, BlanksCommentsAndTheTextOfStringsInPlace) {
+  for (const auto& [program, blanked] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"(.a = "b = c")", R"(.a = "     ")"},
+           {R"x("a \(.b = "c") d")x", R"x("   (.b = " ")  ")x"},
+           {R"x("\"" + .a)x", R"x("  " + .a)x"},
+           {". # = b\n+ 1", ".      \n+ 1"},
+       }) {
+    EXPECT_EQ(without_literals(program), blanked) << program;
+    EXPECT_EQ(without_literals(program).size(), std::string_view(program).size()) << program;
+  }
+}
+
+TEST(JqSyntax, TellsAssignmentsFromComparisons) {
+  for (const char* program :
+       {".a = 3", ".a|=3", ".a += 1", ".a //= 1", "(.a=1)|.b", R"x("\(.a = 1)")x"}) {
+    EXPECT_TRUE(assigns(program)) << program;
+  }
+  for (const char* program : {".a == 3", ".a != 3", ".a <= 3", ".a>=3", R"(.a == "b = c")",
+                              ".a # = 3", ".a == .b and .c==.d"}) {
+    EXPECT_FALSE(assigns(program)) << program;
+  }
+}
+
+TEST(JqSyntax, FindsAKeyWithDotsThatIsReadAsSeveralSteps) {
+  constexpr std::string_view kKey = "payment.received";
+  for (const auto& [program, at] : std::initializer_list<std::pair<const char*, size_t>>{
+           {".payment.received", 0},
+           {".payment.received.amount", 0},
+           {"{a: .payment.received[0]}", 4},
+           {".a | .payment.received", 5},
+           {R"x("\(.payment.received)")x", 3},
+       }) {
+    EXPECT_EQ(find_split_key(program, kKey), at) << program;
+  }
+  for (const char* program : {R"(.["payment.received"])", R"(."payment.received")",
+                              ".a.payment.received", ".[0].payment.received", ".payment.receivedAt",
+                              ".payment", R"(" .payment.received")", ". # .payment.received"}) {
+    EXPECT_EQ(find_split_key(program, kKey), std::string::npos) << program;
+  }
+}
+
+TEST(JqSyntax, NamesWhatAuthorsOfOtherLanguagesWrite) {
+  EXPECT_EQ(syntax_hint(".a && .b"), "; write `and` for `&&`");
+  EXPECT_EQ(syntax_hint(".a || .b"), "; write `or` for `||`");
+  EXPECT_EQ(syntax_hint(".a === 1"), "; write `==` for `===`");
+  EXPECT_EQ(syntax_hint(".a == 'b'"), "; a string of jq stands in double quotes");
+  EXPECT_EQ(syntax_hint(R"(.a == "&& ||" |)"), "");
 }
 
 }  // namespace

@@ -110,6 +110,48 @@ TEST(HttpClient, SendsOnceMoreWhereAConnectionEndedBetweenTwoRequests) {
   EXPECT_EQ(peer.connections(), 2u);
 }
 
+TEST(HttpClient, SendsARequestOnceIfItIsToldTo) {
+  constexpr size_t kIdle = 6;
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return request.target != "/dies" && gate.pass() && connection.answer(200, "ok");
+  });
+  HttpClient client;
+  Heard<std::string> heard;
+  const auto warm = [&] {
+    for (size_t i = 0; i < kIdle; ++i) {
+      client.send({.url = peer.url(), .body = "x"},
+                  {.done = [&](const Answer& answer) { heard.add(answer->body); }});
+    }
+  };
+  warm();
+  ASSERT_EQ(peer.requests(kIdle).size(), kIdle);
+  gate.open();
+  ASSERT_EQ(heard.wait_for(kIdle).size(), kIdle);
+  const Answer large = ask(
+      client, {.url = peer.url("/dies"), .body = std::string(size_t{2} << 20, 'x'), .once = true});
+  EXPECT_EQ(code_of(large), kHttpClosed);
+  const Answer small = ask(client, {.url = peer.url("/dies"), .body = "{}", .once = true});
+  EXPECT_EQ(code_of(small), kHttpClosed);
+  EXPECT_THAT(small.error().message, HasSubstr("the request is not sent again"));
+  const Answer empty = ask(client, {.url = peer.url("/dies"), .once = true});
+  EXPECT_EQ(code_of(empty), kHttpClosed);
+  EXPECT_EQ(peer.requests(kIdle + 3).size(), kIdle + 3);
+  EXPECT_EQ(ask(client, {.url = peer.url(), .body = "x", .once = true})->body, "ok");
+  EXPECT_EQ(peer.requests(kIdle + 4).back().body, "x");
+}
+
+TEST(HttpClient, SendsOnceAlsoWhereAConnectionEndedBefore) {
+  HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return connection.answer(200, request.body) && request.connection != 1;
+  });
+  HttpClient client;
+  EXPECT_EQ(ask(client, {.url = peer.url(), .body = "1", .once = true})->body, "1");
+  peer.await_end(1);
+  EXPECT_EQ(ask(client, {.url = peer.url(), .body = "2", .once = true})->body, "2");
+  EXPECT_EQ(ask(client, {.url = peer.url(), .body = "3", .once = true})->body, "3");
+}
+
 TEST(HttpClient, NamesWhatWentWrong) {
   const auto code = [](std::string bytes) {
     HttpPeer peer(answers_with(std::move(bytes)));

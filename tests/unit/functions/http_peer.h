@@ -128,6 +128,12 @@ class HttpPeer {
     return requests_;
   }
 
+  /// Waits until so many connections were closed from here.
+  void await_end(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_ >= count; });
+  }
+
   size_t connections() {
     const std::lock_guard lock(mutex_);
     return serving_.size();
@@ -165,6 +171,9 @@ class HttpPeer {
       if (!handler_(*request, connection)) break;
     }
     ::shutdown(socket, SHUT_RDWR);
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
   }
 
   static std::optional<Request> read(Connection& connection) {
@@ -203,6 +212,7 @@ class HttpPeer {
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<Request> requests_;
+  size_t ended_ = 0;
   std::list<Serving> serving_;  ///< all that there were
   std::thread thread_;
 };

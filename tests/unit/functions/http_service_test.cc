@@ -153,30 +153,113 @@ TEST(HttpServices, AServiceThatGivesNoAnswerIsUnavailable) {
   EXPECT_THAT(sink.heard.wait_for(2).back(), StartsWith("millrace.function.unavailable: "));
 }
 
+TEST(HttpServices, AnAttemptIsOneRequestWhateverBecomesOfItsConnection) {
+  constexpr size_t kIdle = 6;
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.target == "/dies") return false;
+    return gate.pass() && connection.answer(200, "done");
+  });
+  HttpClient client;
+  HearingSink sink;
+  HttpServices services(client, sink);
+  for (uint8_t i = 0; i < kIdle; ++i) services.run(task_for(peer.url("/warms"), i));
+  ASSERT_EQ(peer.requests(kIdle).size(), kIdle);
+  gate.open();
+  ASSERT_EQ(sink.heard.wait_for(2 * kIdle).size(), 2 * kIdle);
+  ASSERT_EQ(peer.connections(), kIdle) << "they stay, and may be used again";
+
+  services.run(task_for(peer.url("/dies"), 100));
+  EXPECT_THAT(sink.heard.wait_for(2 * kIdle + 2).back(),
+              StartsWith("millrace.function.unavailable: "));
+  EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
+}
+
 TEST(HttpServices, AnAnswerMayBeOfTheLargestSizeAndNoLarger) {
   const std::string largest(kMaxAnswerBytes, 'x');
   EXPECT_EQ(end_of(answers(200, largest)), "ended " + largest);
   EXPECT_THAT(end_of(answers(200, largest + "x")), StartsWith("millrace.function.tooLarge: "));
 }
 
-TEST(HttpServices, EachByteIsASignOfLifeButNotTooOften) {
-  const auto drips = [](const HttpPeer::Request&, HttpPeer::Connection& connection) {
-    connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 3\r\n\r\n");
-    return connection.send("a") && connection.send("b") && connection.send("c");
-  };
-  HttpPeer peer(drips);
+TEST(HttpServices, SilenceIsCountedFromTheLastByteOfTheAnswer) {
+  constexpr Duration kQuiet{5};
+  Gate byte;
+  Gate end;
+  HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\n") && byte.pass() &&
+           connection.send("a") && end.pass() && connection.send("b");
+  });
   HttpClient client;
-  HearingSink often;
-  HttpServices eager(client, often, {.alive_every = Duration(0)});
-  eager.run(task_for(peer.url()));
-  const auto told = often.heard.wait_for(3);
-  EXPECT_EQ(told.at(0), "started");
-  EXPECT_EQ(told.at(1), "alive");
+  HearingSink sink;
+  HttpServices services(client, sink);
+  const Task task = task_for(peer.url());
+  EXPECT_EQ(services.silence(task.id), std::nullopt);
+  services.run(task);
+  sink.heard.wait_for(1);
+  const auto comes_to = [&](const auto& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  };
+  ASSERT_TRUE(comes_to([&] { return services.silence(task.id) >= kQuiet; }));
+  const auto before = std::chrono::steady_clock::now();
+  byte.open();
+  EXPECT_TRUE(comes_to([&] {
+    const auto since = std::chrono::steady_clock::now() - before;
+    return services.silence(task.id) < std::chrono::floor<Duration>(since) + kQuiet;
+  })) << "the byte is not a sign of life";
+  end.open();
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "ended ab"));
+  EXPECT_TRUE(comes_to([&] { return !services.silence(task.id); }));
+}
 
-  HearingSink seldom;
-  HttpServices calm(client, seldom, {.alive_every = std::chrono::hours(1)});
-  calm.run(task_for(peer.url()));
-  EXPECT_THAT(seldom.heard.wait_for(2), ElementsAre("started", "ended abc"));
+TEST(HttpServices, LookReportsAStartedTaskAgain) {
+  HttpPeer peer(hangs);
+  HttpClient client({.connections_per_host = 1});
+  HearingSink sink;
+  HttpServices services(client, sink);
+  services.run(task_for(peer.url()));
+  services.run(task_for(peer.url(), 2));
+  sink.heard.wait_for(1);
+  EXPECT_TRUE(services.look(task_for("").id));
+  EXPECT_FALSE(services.look(task_for("", 2).id)) << "it waits for a connection";
+  EXPECT_FALSE(services.look(task_for("", 3).id));
+  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "started"));
+}
+
+TEST(HttpServices, RetryAfterIsReadFromA429AndA503) {
+  const auto retry_after = [](int status, Headers headers) {
+    HttpAnswer answer{.status = status, .headers = std::move(headers)};
+    answer.retry_after = std::chrono::seconds(30);
+    return read_answer(std::move(answer)).retry_after;
+  };
+  EXPECT_EQ(retry_after(429, {}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(503, {}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(503, {{"Direktiv-ErrorCode", "busy"}}), std::chrono::seconds(30));
+  EXPECT_EQ(retry_after(500, {}), std::nullopt);
+  EXPECT_EQ(retry_after(200, {}), std::nullopt);
+}
+
+TEST(HttpServices, TheDeadlineIsThatOfTheAttempt) {
+  const auto deadline = [](Task task) {
+    HttpPeer peer(answers(200, "done"));
+    task.target = HttpService{peer.url()};
+    HttpClient client;
+    HearingSink sink;
+    HttpServices services(client, sink);
+    services.run(std::move(task));
+    return parse_rfc3339(peer.requests(1).front().header("Direktiv-Deadline"));
+  };
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  Task task = task_for("");
+  task.start_to_close = std::chrono::hours(1);
+  EXPECT_GE(*deadline(task), now + std::chrono::hours(1));
+  EXPECT_LE(*deadline(task), now + std::chrono::hours(2));
+  task.deadline = now + std::chrono::minutes(1);
+  EXPECT_EQ(*deadline(task), *task.deadline);
 }
 
 TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {

@@ -234,11 +234,15 @@ TEST_F(IsolatedTest, OneThatFillsTheDiskIsEnded) {
 }
 
 TEST_F(IsolatedTest, WhatItPrintsIsASignOfLife) {
-  runtime_.add_image("talk", R"(
-    echo 'on standard output'
-    until [ -f $data/vars/out/go ]; do sleep 0.01; done)");
+  runtime_.add_image("talk", "while sleep 0.01; do echo 'on standard output'; done");
   runner().run(isolated(1, "talk"));
-  EXPECT_TRUE(eventually([&] { return told_.count<TaskAlive>(id(1)) > 0; }));
+  ASSERT_TRUE(eventually([&] { return runner().silence(id(1)).has_value(); }));
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(eventually([&] {
+    const auto lived = std::chrono::steady_clock::now() - begun;
+    const auto silence = runner().silence(id(1));
+    return silence && *silence + Duration(1) < lived;
+  }));
 }
 
 TEST_F(IsolatedTest, WhatAnotherProcessHasLeftIsRemovedFirst) {

@@ -51,9 +51,9 @@ TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
   EXPECT_TRUE(fs::exists(files_of(0, 1) / "note"));
 
   call.alive();
-  EXPECT_TRUE(eventually([&] { return told_.count<TaskAlive>(id(1)) > 0; }));
+  EXPECT_TRUE(eventually([&] { return runner().silence(id(1)).has_value(); }));
   std::ofstream(files_of(0, 1) / "out/namespace/result") << "7";
-  call.done("{}");
+  call.done({"{}"});
   const TaskEnded ended = told_.end_of(id(1));
   EXPECT_EQ(*ended.result, "{}");
   ASSERT_EQ(ended.variables.size(), 1u);
@@ -90,7 +90,7 @@ TEST_F(ReusableTest, SoManyCallsGoToOneAtOnce) {
   serve(0);
   ASSERT_TRUE(calls_.have(2));
   EXPECT_FALSE(told_.has_started(id(3)));
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   ASSERT_TRUE(calls_.have(3));
   EXPECT_EQ(calls_.at(2).task.id, id(3));
 }
@@ -100,7 +100,7 @@ TEST_F(ReusableTest, AnErrorIsTheFunctionsAndItsFilesAreTaken) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   std::ofstream(files_of(0, 1) / "out/instance/tried") << "1";
-  calls_.at(0).done(tl::unexpected(WorkflowError{"shop.empty", "nothing left"}));
+  calls_.at(0).done({tl::unexpected(WorkflowError{"shop.empty", "nothing left"})});
   const TaskEnded ended = told_.end_of(id(1));
   EXPECT_EQ(ended.result.error(), (WorkflowError{"shop.empty", "nothing left"}));
   EXPECT_EQ(ended.variables.size(), 1u);
@@ -111,7 +111,7 @@ TEST_F(ReusableTest, WhatCanBeNoVariableIsAnError) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   fs::create_symlink("/etc/passwd", files_of(0, 1) / "out/instance/x");
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   EXPECT_EQ(told_.end_of(id(1)).result.error().code, kFunctionFiles);
 }
 
@@ -134,7 +134,7 @@ TEST_F(ReusableTest, OneThatNobodyCallsIsRemovedAfterAWhile) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   EXPECT_TRUE(are_running(1));
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   EXPECT_TRUE(are_gone());
   EXPECT_EQ(runtime_.calls("rm").size(), 1u);
   EXPECT_TRUE(eventually([&] { return folders() == 0; }));
@@ -149,7 +149,7 @@ TEST_F(ReusableTest, SoManyAreKeptAsScaleSays) {
   runner().run(reusable(1, "serve", 3));
   for (size_t i = 0; i < 3; ++i) serve(i);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   EXPECT_TRUE(told_.end_of(id(1)).result);
   EXPECT_TRUE(are_running(3));
   // The next ones go to those that have least to do, as soon as they listen.
@@ -172,8 +172,8 @@ TEST_F(ReusableTest, ANewScaleHoldsFromTheNextTaskOn) {
   ASSERT_TRUE(are_running(2));
   runner().run(reusable(2, "serve", 0));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(0).done("1");
-  calls_.at(1).done("1");
+  calls_.at(0).done({"1"});
+  calls_.at(1).done({"1"});
   EXPECT_TRUE(are_gone());
 }
 
@@ -182,7 +182,7 @@ TEST_F(ReusableTest, OneThatIsKeptAndDiesIsStartedAgain) {
   runner().run(reusable(1, "serve", 1));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   EXPECT_TRUE(told_.end_of(id(1)).result);
   std::ofstream(settings_.folder / option(0, "name") / "die") << "";
   EXPECT_TRUE(has_started(2));
@@ -205,7 +205,7 @@ TEST_F(ReusableTest, OneThatDiesTakesItsCallsWithIt) {
     EXPECT_THAT(ended.result.error().message, HasSubstr("ended with code 3: out of luck"));
   }
   EXPECT_THAT(calls_.stopped(), testing::UnorderedElementsAre(id(1), id(2)));
-  calls_.at(0).done("late");
+  calls_.at(0).done({"late"});
   runner().run(reusable(3, "serve"));
   serve(1);
   EXPECT_TRUE(calls_.have(3));
@@ -240,10 +240,10 @@ TEST_F(ReusableTest, ACallThatIsStoppedIsAskedToEndAndTheContainerStays) {
   runner().stop(id(1));
   EXPECT_TRUE(eventually([&] { return calls_.stopped().size() == 1; }));
   EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
-  calls_.at(0).done("late");
+  calls_.at(0).done({"late"});
   runner().run(reusable(2, "serve"));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(1).done("1");
+  calls_.at(1).done({"1"});
   EXPECT_TRUE(told_.end_of(id(2)).result);
   EXPECT_EQ(told_.count<TaskEnded>(id(1)), 0u);
   EXPECT_EQ(runtime_.calls("run").size(), 1u);
@@ -256,8 +256,8 @@ TEST_F(ReusableTest, AnAnswerToAnEarlierRunIsNotThatOfTheNext) {
   runner().stop(id(1));
   runner().run(reusable(1, "serve"));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(0).done("early");
-  calls_.at(1).done("right");
+  calls_.at(0).done({"early"});
+  calls_.at(1).done({"right"});
   EXPECT_EQ(*told_.end_of(id(1)).result, "right");
 }
 
@@ -284,8 +284,8 @@ TEST_F(ReusableTest, OneThatIsIdleMakesRoomForWhoeverWaits) {
   runner().run(reusable(3, "serve"));
   ASSERT_TRUE(calls_.have(2));  // while it has calls it stays
   EXPECT_FALSE(told_.has_started(id(2)));
-  calls_.at(0).done("1");
-  calls_.at(1).done("1");
+  calls_.at(0).done({"1"});
+  calls_.at(1).done({"1"});
   EXPECT_TRUE(told_.end_of(id(2)).result);
 }
 
@@ -295,7 +295,7 @@ TEST_F(ReusableTest, NoneIsKeptBeyondTheBound) {
   serve(0);
   serve(1);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done("1");
+  calls_.at(0).done({"1"});
   EXPECT_TRUE(told_.end_of(id(1)).result);
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
@@ -308,7 +308,7 @@ TEST_F(ReusableTest, NothingRunsOnWhenTheRunnerEnds) {
   ASSERT_TRUE(are_running(2));
   runner_.reset();
   EXPECT_THAT(runtime_.containers(), IsEmpty());
-  calls_.at(0).done("to nobody");
+  calls_.at(0).done({"to nobody"});
 }
 
 }  // namespace

@@ -58,6 +58,13 @@ void expect(const Row& row, const HttpReply& reply) {
   }
 }
 
+TEST_F(Api, ChecksTheStore) {
+  service_.store_report["codes"] = {{"row.key", 1}};
+  const HttpReply reply = call("GET", "/v1/verify");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json(), service_.store_report);
+}
+
 TEST_F(Api, TakesEventsInAllModesAndRefusesWhatIsNone) {
   const std::string events = "/v1/ns/default/events";
   const Headers structured = {{"Content-Type", kStructured}};
@@ -162,13 +169,14 @@ TEST_F(Api, KeepsNamespacesAndWorkflows) {
        "",
        200,
        R"({"id":"order","revision":1,"definition":"id: order\nstates: []\n","start":"default",
-           "states":["wait"]})"},
+           "paused":false,"states":["wait"]})"},
       {"GET",
        "/v1/ns/default/workflows",
        {},
        "",
        200,
-       R"({"items":[{"id":"order","revision":1}]})"},
+       R"({"items":[{"id":"order","paused":false,"revision":1,"start":"default",
+           "updatedAt":"2021-09-01T12:00:00.000Z"}]})"},
       {"GET", order + "/revisions", {}, "", 200, R"({"items":[{"revision":1}]})"},
       {"POST", order + "/start", {}, "", 201, R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab"})"},
       {"DELETE", order, {}, "", 409, "workflow.has_instances"},
@@ -232,6 +240,15 @@ TEST_F(Api, StartsWithAnyBodyAsInput) {
     EXPECT_EQ(call("POST", "/v1/ns/default/workflows/order/start", {}, row.body).status, 201);
     EXPECT_EQ(service_.starts().back().input, row.input) << row.body;
   }
+  const Headers json = {{"Content-Type", "application/json; charset=utf-8"}};
+  for (const char* wrong : {"{", "{a: 1}", "no json", "[1,]"}) {
+    const HttpReply answer = call("POST", "/v1/ns/default/workflows/order/start", json, wrong);
+    EXPECT_EQ(answer.status, 400) << wrong;
+    EXPECT_EQ(answer.code(), "json.malformed") << wrong;
+  }
+  EXPECT_EQ(call("POST", "/v1/ns/default/workflows/order/start", json, R"({"a":1})").status, 201);
+  EXPECT_EQ(service_.starts().back().input, (Json{{"a", 1}}));
+  EXPECT_EQ(service_.starts().size(), std::size(rows) + 1);
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   const HttpReply refused = call("POST", "/v1/ns/default/workflows/order/start", {}, deep);
   EXPECT_EQ(refused.status, 400);
@@ -379,10 +396,33 @@ TEST_F(Api, HandsOnWhichInstancesAreWanted) {
             200);
   const InstanceFilter filter = service_.last_filter();
   EXPECT_EQ(filter.workflow, "order");
-  EXPECT_EQ(filter.status, InstanceStatus::kWaiting);
+  EXPECT_EQ(filter.statuses, std::vector{InstanceStatus::kWaiting});
   EXPECT_EQ(filter.limit, 7);
   EXPECT_EQ(filter.cursor, "c+1");
   EXPECT_EQ(filter.since, from_millis(1630497600000));
+}
+
+TEST_F(Api, DoesABatchAboutThoseInstancesThatTheVerbIsFor) {
+  using enum InstanceStatus;
+  const std::vector<InstanceStatus> living = {kPending, kRunning, kWaiting, kPaused};
+  const std::vector<InstanceStatus> ended = {kComplete, kFailed, kCancelled, kTimedOut};
+  const struct {
+    const char* target;
+    std::vector<InstanceStatus> statuses;
+  } rows[] = {
+      {"cancel?all=1", living},
+      {"pause?workflow=order", {kPending, kRunning, kWaiting}},
+      {"resume?all=1", {kPaused}},
+      {"retry?since=2021-09-01T12:00:00Z", {kFailed, kTimedOut}},
+      {"restart?all=1", ended},
+      {"rerun?from=pay&all=1", ended},
+      {"cancel?status=failed", {kFailed}},
+  };
+  for (const auto& row : rows) {
+    const HttpReply reply = call("POST", std::string("/v1/ns/default/instances/") + row.target);
+    EXPECT_EQ(reply.status, 200) << row.target << reply.body;
+    EXPECT_EQ(service_.last_filter().statuses, row.statuses) << row.target;
+  }
 }
 
 TEST_F(Api, TellsOfSchedulesAndTriggersThem) {
@@ -421,6 +461,14 @@ TEST_F(Api, TellsOfTheServerItself) {
        200,
        R"({"items":[{"kind":"start","workflow":"order","type":"order.placed",
            "context":{"source":"shop"}}],"next":null,"limit":3})"},
+      {"GET",
+       "/v1/ns/default/groups?limit=3",
+       {},
+       "",
+       200,
+       R"({"items":[{"workflow":"ship","correlate":{"order":"o-1"},
+           "entries":[{"type":"paid","waiting":1},{"type":"packed","waiting":0}],
+           "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null,"limit":3})"},
       {"GET",
        "/v1/ns/default/dlq",
        {},

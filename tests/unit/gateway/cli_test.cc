@@ -3,10 +3,13 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "cli/app.h"
+#include "cli/definition_files.h"
 #include "cli/token_file.h"
 #include "fake_service.h"
 #include "gateway/server.h"
@@ -16,7 +19,7 @@ namespace {
 
 constexpr const char* kId = FakeService::kInstance;
 
-Loaded fake_load(std::string_view text) { return FakeService().load_definition(text); }
+Loaded fake_load(std::string_view text) { return FakeService().load_definition(text, ""); }
 
 ServeOptions g_served;
 DevOptions g_developed;
@@ -34,6 +37,13 @@ TestOptions g_tested;
 Ended fake_test(Console&, const TestOptions& options) {
   g_tested = options;
   return ExitCode::kInstanceFailed;
+}
+
+VerifyOptions g_verified;
+Ended fake_verify(Session& session, const VerifyOptions& options) {
+  g_verified = options;
+  session.output.item(TRY(session.client.send({.path = "/v1/verify"})).body, "sound");
+  return ExitCode::kFailed;
 }
 
 struct Printed {
@@ -68,13 +78,18 @@ class Cli : public testing::Test {
                       return found == env_.end() ? std::nullopt : std::optional(found->second);
                     },
                     .now = [] { return from_millis(1630497600000 + 300'000); }};
-    const Hooks hooks{.load = fake_load, .serve = fake_serve, .dev = fake_dev, .test = fake_test};
+    const Hooks hooks{.load = fake_load,
+                      .serve = fake_serve,
+                      .dev = fake_dev,
+                      .test = fake_test,
+                      .verify = fake_verify};
     const int code = run_app(std::move(arguments), console, hooks);
     return {code, out.str(), err.str()};
   }
 
   std::string file(const std::string& name, const std::string& text) {
     const std::filesystem::path path = folder_ / name;
+    std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
     return path.string();
   }
@@ -89,6 +104,19 @@ class Cli : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
 };
+
+TEST_F(Cli, VerifiesAFolderOrAsksTheServer) {
+  const Printed printed = run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
+  EXPECT_EQ(printed.code, 1);
+  EXPECT_EQ(Json::parse(printed.out), service_.store_report);
+  EXPECT_EQ(g_verified.data, "d");
+  EXPECT_EQ(g_verified.secret_key_file, "k");
+  env_["MILLRACE_DATA"] = "e";
+  env_["MILLRACE_SECRET_KEY_FILE"] = "l";
+  run({"verify"});
+  EXPECT_EQ(g_verified.data, "e");
+  EXPECT_EQ(g_verified.secret_key_file, "l");
+}
 
 TEST_F(Cli, ExplainsTheLanguage) {
   struct Row {
@@ -289,12 +317,136 @@ TEST_F(Cli, AppliesFilesAndSaysWhatCameOfThem) {
             "WORKFLOW  REVISION  OUTCOME\norder     1         unchanged\n");
   EXPECT_EQ(run({"workflow", "apply", "-", "-o", "name"}, "id: order\n# new\n").out, "order\n");
   EXPECT_EQ(run({"workflow", "list"}).out,
-            "WORKFLOW  REVISION  START  AGE\norder     2         -      -\n");
+            "WORKFLOW  REVISION  START    PAUSED  UPDATED\n"
+            "order     2         default  -       5m\n");
   EXPECT_EQ(run({"workflow", "get", "order"}).out,
-            "id        order\nrevision  2\nstart     default\nstates    [\"wait\"]\n\n"
+            "id        order\npaused    false\nrevision  2\nstart     default\n"
+            "states    [\"wait\"]\n\n"
             "definition:\nid: order\n# new\n");
   EXPECT_EQ(run({"workflow", "delete", "order"}).out, "cancelled  0\nid         order\n");
   EXPECT_EQ(run({"workflow", "get", "order"}).code, 3);
+}
+
+TEST_F(Cli, ShowsThatAWorkflowIsPaused) {
+  apply_order();
+  EXPECT_EQ(run({"workflow", "pause", "order"}).code, 0);
+  EXPECT_EQ(run({"workflow", "list"}).out,
+            "WORKFLOW  REVISION  START    PAUSED  UPDATED\n"
+            "order     1         default  yes     5m\n");
+  EXPECT_EQ(Json::parse(run({"workflow", "get", "order", "-o", "json"}).out)["paused"], true);
+  EXPECT_EQ(run({"workflow", "resume", "order"}).code, 0);
+  EXPECT_EQ(Json::parse(run({"workflow", "get", "order", "-o", "json"}).out)["paused"], false);
+}
+
+TEST_F(Cli, TakesTheDefinitionsOfAFolder) {
+  file("a.yaml", "id: a\nstates: []\n");
+  file("sub/b.yaml", "id: b\nstates: []\n");
+  const std::string broken = file("broken.yml", "id: broken\nstate: [\n");
+  file("a.test.yaml", "scenarios: []\n");
+  file("notes.txt", "states");
+  file(".hidden/c.yaml", "id: c\nstates: []\n");
+  const std::string payload = file("payload.json", R"({"id": 7, "amount": 3})");
+  const std::string empty = file("empty.yaml", "");
+  const std::string passed = empty + ": passed over: it has no \"states\"\n" + payload +
+                             ": passed over: it has no \"states\"\n";
+
+  const Printed lint = run({"lint", folder_.string()});
+  EXPECT_EQ(lint.code, 7);
+  EXPECT_TRUE(lint.out.starts_with(broken + ":2:7: error: ")) << lint.out;
+  EXPECT_EQ(lint.err, passed);
+
+  const Printed applied = run({"workflow", "apply", folder_.string(), "-o", "name"});
+  EXPECT_EQ(applied.code, 7);
+  EXPECT_EQ(applied.out, "a\nb\n");
+  EXPECT_EQ(applied.err.substr(0, passed.size()), passed);
+  EXPECT_NE(applied.err.find(broken + ":2:7: error: "), std::string::npos) << applied.err;
+
+  const Printed nothing = run({"lint", (folder_ / ".hidden" / "..").string() + "/none"});
+  EXPECT_EQ(nothing.code, 2);
+  std::filesystem::create_directory(folder_ / "void");
+  const Printed none = run({"workflow", "apply", (folder_ / "void").string()});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("no definition was found in " + (folder_ / "void").string()),
+            std::string::npos)
+      << none.err;
+}
+
+TEST_F(Cli, TakesAKeyThatIsNearlyStatesForADefinition) {
+  for (const char* text : {"id: a\nstate: []\n", "id: a\nStates: []\n", "id: a\nsates: []\n",
+                           "states: []\n", "id: a\nstate: [\n"}) {
+    EXPECT_TRUE(looks_like_definition(text)) << text;
+  }
+  for (const char* text : {"", "services: {nats: {}}\n", R"({"id": 7, "amount": 3})", "[1, 2]", "7",
+                           "status: done\n", "a: [\n", R"({"stats": {}})"}) {
+    EXPECT_FALSE(looks_like_definition(text)) << text;
+  }
+}
+
+TEST_F(Cli, PassesOverScenariosThatAGlobNames) {
+  const std::string order = file("order.yaml", "id: order\nstates: []\n");
+  const std::string scenarios = file("order.test.yaml", "scenarios: []\n");
+  const std::string told =
+      scenarios + ": passed over: it holds scenarios, which `millrace test` plays\n";
+  const Printed lint = run({"lint", scenarios, order});
+  EXPECT_EQ(lint.code, 0);
+  EXPECT_EQ(lint.err, told);
+  const Printed applied = run({"workflow", "apply", scenarios, order, "-o", "name"});
+  EXPECT_EQ(applied.code, 0);
+  EXPECT_EQ(applied.out, "order\n");
+  EXPECT_EQ(applied.err, told);
+  EXPECT_EQ(run({"lint", scenarios}).code, 2) << "nothing is left";
+  EXPECT_EQ(run({"graph", scenarios}).code, 2);
+}
+
+TEST_F(Cli, SaysWhichFileItCannotRead) {
+  apply_order();
+  const std::string folder = folder_.string();
+  const std::string link = (folder_ / "link.yaml").string();
+  std::filesystem::create_symlink("nowhere", link);
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {folder, folder + ": this is a directory; expected a file"},
+      {folder + "/", folder + "/: this is a directory; expected a file"},
+      {link, link + ": No such file or directory"},
+      {"/dev/zero", "/dev/zero: expected at most 67108864 bytes"},
+      {file("plain", "x") + "/below", "Not a directory"},
+  };
+  for (const auto& [name, reason] : files) {
+    std::vector<std::vector<std::string>> verbs = {
+        {"graph", name},
+        {"event", "send", "-f", name},
+        {"event", "send", "--type", "t", "--source", "s", "--data", "@" + name},
+        {"run", "order", "--input", "@" + name},
+        {"variable", "set", "a", "@" + name},
+        {"namespace", "create", "shop", "--settings", "@" + name},
+    };
+    if (!name.starts_with(folder) || name == link) {
+      verbs.push_back({"lint", name});
+      verbs.push_back({"workflow", "apply", name});
+    }
+    if (name == "/dev/zero") verbs.resize(2);  // which takes its time
+    for (const auto& verb : verbs) {
+      const Printed printed = run(verb);
+      EXPECT_EQ(printed.code, 2) << verb[0] << ' ' << name;
+      EXPECT_NE(printed.err.find(reason), std::string::npos) << verb[0] << ": " << printed.err;
+      EXPECT_EQ(printed.out, "") << verb[0] << ' ' << name;
+    }
+  }
+  const Printed in_folder = run({"lint", folder});
+  EXPECT_EQ(in_folder.code, 2);
+  EXPECT_NE(in_folder.err.find(link + ": No such file"), std::string::npos) << in_folder.err;
+}
+
+TEST_F(Cli, ReadsPipesAndEmptyFilesToTheirEnd) {
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "id: order\nbroken: 1\n"; });
+  const Printed lint = run({"lint", pipe});
+  writer.join();
+  EXPECT_EQ(lint.code, 7);
+  EXPECT_TRUE(lint.out.starts_with(pipe + ":2:7: error: ")) << lint.out;
+  apply_order();
+  EXPECT_EQ(run({"run", "order", "--input", "@" + file("empty", "")}).code, 0);
+  EXPECT_EQ(service_.starts().back().input, Json::object());
 }
 
 TEST_F(Cli, RendersFindingsWithFileLineAndColumnAndGoesOn) {
@@ -384,10 +536,14 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
+      {{"group", "list", "--limit", "3"},
+       "WORKFLOW  CORRELATE          WAITING           EXPIRES\n"
+       "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
       {{"schedule", "list"},
        "WORKFLOW  CRON                             ZONE           NEXT                      "
-       "LAST\n"
-       "report    CRON_TZ=Europe/Vienna 0 7 * * *  Europe/Vienna  2021-09-01T05:00:00.000Z  -\n"},
+       "LAST  PAUSED\n"
+       "report    CRON_TZ=Europe/Vienna 0 7 * * *  Europe/Vienna  2021-09-01T05:00:00.000Z  "
+       "-     -\n"},
       {{"schedule", "next", "report"},
        "TICK\n2021-09-01T05:00:00.000Z\n2021-09-02T05:00:00.000Z\n"},
       {{"schedule", "trigger", "report"}, "id  " + std::string(kId) + "\n"},
@@ -400,6 +556,8 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
       {{"namespace", "list", "-o", "name"}, "default\nshop\n"},
       {{"namespace", "delete", "shop", "-o", "name"}, "shop\n"},
       {{"version"}, "millrace 0.1.0\n"},
+      {{"version", "-o", "json"}, "{\n  \"version\": \"0.1.0\"\n}\n"},
+      {{"version", "-o", "name"}, "0.1.0\n"},
   };
   for (const Row& row : rows) {
     const Printed printed = run(row.arguments);
@@ -414,11 +572,44 @@ TEST_F(Cli, AsksForTheInstancesThatAreWanted) {
                 .code,
             0);
   EXPECT_EQ(service_.last_filter().workflow, "order");
-  EXPECT_EQ(service_.last_filter().status, InstanceStatus::kFailed);
+  EXPECT_EQ(service_.last_filter().statuses, std::vector{InstanceStatus::kFailed});
   EXPECT_EQ(service_.last_filter().since, from_millis(1630497600000));
   EXPECT_EQ(service_.last_filter().limit, 7);
   EXPECT_EQ(service_.last_filter().cursor, "a+b");
   EXPECT_EQ(run({"instance", "list", "--since", "yesterday"}).code, 2);
+}
+
+TEST_F(Cli, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
+  service_.instance_count = 620;
+  const Printed names = run({"instance", "list", "-o", "name"});
+  EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 620);
+  EXPECT_TRUE(names.out.ends_with("\n618\n619\n"));
+  EXPECT_EQ(names.err, "");
+  const Printed lines = run({"instance", "list", "-o", "jsonl"});
+  EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 620);
+  const Json json = Json::parse(run({"instance", "list", "-o", "json"}).out);
+  EXPECT_EQ(json["items"].size(), 620);
+  EXPECT_EQ(json["items"][619]["id"], "619");
+  EXPECT_EQ(json["next"], nullptr);
+  EXPECT_EQ(
+      Json::parse(run({"instance", "list", "-o", "json", "--cursor", "600"}).out)["items"].size(),
+      20);
+
+  const Printed table = run({"instance", "list"});
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 51);
+  EXPECT_EQ(table.err, "there are more: --cursor 50\n");
+  for (const char* format : {"name", "jsonl", "json", "yaml", "table"}) {
+    EXPECT_EQ(run({"instance", "list", "--limit", "7", "-o", format}).err,
+              "there are more: --cursor 7\n")
+        << format;
+  }
+}
+
+TEST_F(Cli, DoesABatchPageByPage) {
+  const Printed one = run({"instance", "cancel", "--all"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.out, "done     1\nrefused  0\n");
+  EXPECT_EQ(one.err, "");
 }
 
 TEST_F(Cli, SendsEvents) {
@@ -649,6 +840,7 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
       {"schedule", "next"},
       {"schedule", "trigger"},
       {"listener", "list"},
+      {"group", "list"},
       {"dlq", "list"},
       {"namespace", "list"},
       {"namespace", "create"},
@@ -702,6 +894,96 @@ TEST_F(Cli, TakesThePortOfTheBrokerOfDev) {
     EXPECT_EQ(wrong.code, 2) << bad;
     EXPECT_NE(wrong.err.find("--nats-port"), std::string::npos) << wrong.err;
   }
+}
+
+TEST_F(Cli, NamesTheWordThatIsNotACommand) {
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string begin;
+  };
+  const Row rows[] = {
+      {{"bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are serve, dev, "},
+      {{"bogus", "--help"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"--help", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"-n", "shop", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"workflows"},
+       "millrace: \"workflows\" is not a command of `millrace`; did you mean "
+       "\"workflow\"?; there are "},
+      {{"instance", "lst", "--help"},
+       "millrace: \"lst\" is not a command of `millrace instance`; did you mean \"list\"?; there "
+       "are list, get, "},
+      {{"instance"}, "millrace: `millrace instance` needs a command; there are list, get, "},
+      {{}, "millrace: `millrace` needs a command; there are serve, "},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run(row.arguments);
+    EXPECT_EQ(printed.code, 2) << row.begin;
+    EXPECT_EQ(printed.out, "") << row.begin;
+    EXPECT_EQ(printed.err.substr(0, row.begin.size()), row.begin);
+  }
+  for (const std::vector<std::string>& help :
+       {std::vector<std::string>{"--help"}, {"instance", "--help"}, {"-n", "shop", "--help"}}) {
+    EXPECT_EQ(run(help).code, 0);
+  }
+}
+
+/// The words of a command line as a shell would split it, up to a redirection.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false;
+  for (const char c : line + ' ') {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c != ' ' || quoted) {
+      word += c;
+    } else if (word == "<" || word == ">") {
+      return words;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, ""));
+    }
+  }
+  return words;
+}
+
+TEST_F(Cli, HasExamplesThatItTakes) {
+  apply_order();
+  service_.wait_outcome = FakeService::instance_json(kId, "complete");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  for (const char* name : {"order.yaml", "payment.yaml", "workflows/a.yaml"}) {
+    file(name, "id: order\nstates: [{id: one, type: noop}]\n");
+  }
+  for (const char* name : {"event.json", "shop.json", "logo.png"}) {
+    file(name, R"({"specversion": "1.0", "id": "8", "source": "s", "type": "t"})");
+  }
+  // Every `--help` below every noun.
+  std::vector<std::vector<std::string>> paths = {{}};
+  size_t examples = 0;
+  while (!paths.empty()) {
+    const std::vector<std::string> path = paths.back();
+    paths.pop_back();
+    std::vector<std::string> asked = path;
+    asked.emplace_back("--help");
+    std::istringstream help(run(asked).out);
+    enum { kElsewhere, kCommands, kExamples } part = kElsewhere;
+    for (std::string line; std::getline(help, line);) {
+      if (line == "Subcommands:") {
+        part = kCommands;
+      } else if (line == "Example:") {
+        part = kExamples;
+      } else if (part == kCommands && line.starts_with("  ") && line[2] != ' ') {
+        paths.push_back(path);
+        paths.back().push_back(line.substr(2, line.find(' ', 2) - 2));
+      } else if (part == kExamples && line.starts_with("  millrace ")) {
+        const Printed printed = run(words_of(line.substr(11)), "s3cr3t-of-16-characters");
+        EXPECT_NE(printed.code, 2) << line << ": " << printed.err;
+        ++examples;
+      }
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_GT(examples, 40U);
 }
 
 TEST_F(Cli, TakesTheSettingsOfAServerFromFlagsThenVariables) {

@@ -32,6 +32,7 @@ class FakeService : public Service {
 
   /// What the next started instance's wait comes to at once; none: it waits for end_instances().
   std::optional<Result<Json>> wait_outcome;
+  size_t instance_count = 1;
   std::optional<Error> command_error;
   std::optional<Error> publish_error;
   Status ready_status;
@@ -104,6 +105,17 @@ class FakeService : public Service {
     return workflows_.contains(id);
   }
 
+  /// What a check of the store finds.
+  Json store_report = {{"sound", true},
+                       {"items", Json::array()},
+                       {"codes", Json::object()},
+                       {"rows", {{"live", 2}}},
+                       {"unreadable", 0}};
+  void verify(Done done) override {
+    const std::lock_guard lock(mutex_);
+    answer_later([done = std::move(done), report = store_report] { done(report); });
+  }
+
   void command(Command command, Done done) override {
     const std::lock_guard lock(mutex_);
     Result<Json> answer = command_error ? Result<Json>(tl::unexpected(*command_error))
@@ -123,7 +135,7 @@ class FakeService : public Service {
   }
 
   /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
-  Loaded load_definition(std::string_view text) override {
+  Loaded load_definition(std::string_view text, std::string_view) override {
     Loaded loaded;
     if (text.find("broken") != std::string_view::npos) {
       loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},
@@ -172,7 +184,11 @@ class FakeService : public Service {
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
     Json items = Json::array();
     for (const auto& [id, texts] : workflows_) {
-      items.push_back({{"id", id}, {"revision", texts.size()}});
+      items.push_back({{"id", id},
+                       {"revision", texts.size()},
+                       {"start", "default"},
+                       {"paused", paused_.contains(id)},
+                       {"updatedAt", "2021-09-01T12:00:00.000Z"}});
     }
     return Json{{"items", items}};
   }
@@ -185,6 +201,7 @@ class FakeService : public Service {
                 {"revision", found->second.size()},
                 {"definition", found->second.back()},
                 {"start", "default"},
+                {"paused", paused_.contains(id)},
                 {"states", {"wait"}}};
   }
   Result<Json> revisions(std::string_view space, std::string_view id) override {
@@ -196,7 +213,18 @@ class FakeService : public Service {
     const std::lock_guard lock(mutex_);
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
     filter_ = filter;
-    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+    if (instance_count == 1) {
+      return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+    }
+    // Many of them: their ids, and the cursor, are numbers.
+    const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
+    const size_t to = std::min(from + filter.limit, instance_count);
+    Json items = Json::array();
+    for (size_t i = from; i < to; ++i) {
+      items.push_back(instance_json(std::to_string(i), "waiting"));
+    }
+    return Json{{"items", std::move(items)},
+                {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
   }
   Result<Json> instance(std::string_view, const InstanceId& id) override {
     if (to_string(id) == kInstance) return instance_json(kInstance, "waiting");
@@ -219,6 +247,16 @@ class FakeService : public Service {
                    {"context", {{"source", "shop"}}}}}},
                 {"next", nullptr},
                 {"limit", limit}};
+  }
+  Result<Json> groups(std::string_view, size_t limit, std::string_view) override {
+    return Json{
+        {"items",
+         {{{"workflow", "ship"},
+           {"correlate", {{"order", "o-1"}}},
+           {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+           {"expiresAt", "2021-09-01T12:00:00.000Z"}}}},
+        {"next", nullptr},
+        {"limit", limit}};
   }
   /// `report` has one.
   Result<Json> schedules(std::string_view space) override {
@@ -330,6 +368,11 @@ class FakeService : public Service {
   }
   Result<Json> take(PauseWorkflow& pause) {
     if (!workflows_.contains(pause.id)) return no_workflow(pause.id);
+    if (pause.paused) {
+      paused_.insert(pause.id);
+    } else {
+      paused_.erase(pause.id);
+    }
     return Json{{"id", pause.id}, {"paused", pause.paused}, {"changed", 0}};
   }
   Result<Json> take(PauseService& pause) {
@@ -434,6 +477,7 @@ class FakeService : public Service {
   InstanceFilter filter_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
+  std::set<std::string, std::less<>> paused_;
   std::map<std::string, Json> keys_;
   std::map<std::string, Variable> variables_;
   std::map<std::string, std::string> secrets_;

@@ -44,6 +44,31 @@ TEST(Server, RefusesToListenWhereOthersCouldReachIt) {
   }
 }
 
+TEST(Server, ListensOnLoopbackWhereNoHostIsNamed) {
+  FakeService service;
+  const auto started = HttpServer::start({.listen = ":0"}, service);
+  ASSERT_TRUE(started) << started.error().message;
+  const auto taken =
+      HttpServer::start({.listen = fmt::format("127.0.0.1:{}", (*started)->port())}, service);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, "gateway.listen");
+}
+
+TEST(Server, TakesItsAddressBeforeItListens) {
+  FakeService service;
+  const auto first = start(service);
+  const auto taken = HttpServer::bind(fmt::format("localhost:{}", first->port()), false);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, "gateway.listen");
+  EXPECT_EQ(HttpServer::bind("0.0.0.0:0", false).error().code, "gateway.refused_address");
+  EXPECT_TRUE(HttpServer::bind("0.0.0.0:0", true));
+  Result<Descriptor> address = HttpServer::bind("127.0.0.1:0", false);
+  ASSERT_TRUE(address);
+  const auto started = HttpServer::start({.listen = "127.0.0.1:0"}, *std::move(address), service);
+  ASSERT_TRUE(started);
+  EXPECT_NE((*started)->port(), 0);
+}
+
 TEST(Server, SaysThatItsPortIsTaken) {
   FakeService service;
   const auto first = start(service);

@@ -344,12 +344,13 @@ TEST(SyntaxErrors, SayWhereAndWhatMostlyLiesBehind) {
        "on line 2; a tab cannot indent in YAML, use spaces"},
       {"a: @b\n", "1:4", "must stand in quotes"},
       {"t: jq({a: .b})\n", "1:9", "a text that holds \": \" must stand in quotes"},
-      {"a: [1, 2\nb: 3\n", "2:2", "while parsing a flow sequence that begins on line 1"},
-      {"{\"a\":1", "1:7", "while parsing a flow mapping that begins on line 1"},
-      {"a: 'x\n", "2:1", "found unexpected end of stream"},
-      {"a: \"\\q\"\n", "1:5", "found unknown escape character"},
+      {"a: [1, 2\nb: 3\n", "2:2", "expected \",\" or \"]\" in the list that begins on line 1"},
+      {"{\"a\":1", "1:7", "expected \",\" or \"}\" in the mapping that begins on line 1"},
+      {"a: 'x\n", "2:1", "the text in quotes that begins on line 1 is not closed"},
+      {"a: \"\\q\"\n", "1:5", "this escape is not known in a text in double quotes"},
       {"a: 1\n b: 2\n", "2:3", "mapping values are not allowed"},
-      {"- a\nb: 1\n", "2:1", "did not find expected '-' indicator"},
+      {"- a\nb: 1\n", "2:1", "expected the next \"- \" item of the list"},
+      {"a: *\n", "1:5", "a text that begins with \"*\" must stand in quotes: \"*\""},
       {"ä: x\xff\n", "1:5", "the text must be UTF-8"},
       {"a: 1\nb: \x01\n", "2:4", "without control characters"},
       {"a: \xf4\x8f\xbf\xbf", "1:4", "noncharacters"},
@@ -402,6 +403,19 @@ TEST(AnyBytes, GiveATreeOrFindingsThatCanBeWritten) {
     }
   }
   EXPECT_GT(trees, 100U) << "the changes leave enough to read";
+}
+
+TEST(Document, KeepsTheDigitsOfIntegersBeyond64BitsInItsJson) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(
+      "[18446744073709551616, -9223372036854775809, 123456789012345678901234567890, 1.5, "
+      "18446744073709551615, !!float 7, '18446744073709551616']",
+      findings);
+  ASSERT_TRUE(document);
+  EXPECT_FALSE(findings.has_errors());
+  EXPECT_EQ(dump_json(to_json(*document)),
+            "[18446744073709551616,-9223372036854775809,123456789012345678901234567890,1.5,"
+            "18446744073709551615,7.0,\"18446744073709551616\"]");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ defaults: stevora
 workflowRunTimeout: 1h
 workflowTaskTimeout: 5s
 timeout: 30m
-on_failure: act
+on_failure: {state: act, when: any}
 start: {type: scheduled, cron: "*/5 * * * *", state: act}
 functions:
 - {id: a, type: knative-global, service: mail, files: [{key: k, scope: workflow, as: f, type: tar}]}
@@ -116,6 +116,18 @@ states:
 - {id: check, type: validate, subject: .a, schema: order}
 - {id: check-too, type: validate, schema: {required: [name]}}
 )"),
+            "");
+}
+
+TEST_F(EditorSchema, PointsOutWhatIsValidAndNeverHappens) {
+  const std::string head =
+      "id: a\nstates:\n- {id: a, type: consumeEvent, timeout: 1h, event: {type: t";
+  EXPECT_NE(complaint(head + ", context: {orderid: .order}}}"), "");
+  EXPECT_NE(complaint(head + "}, catch: [{error: direktiv.statetimeout}]}"), "");
+  EXPECT_NE(complaint(head + "}, catch: [{error: Millrace.poison}]}"), "");
+  EXPECT_EQ(complaint(head + ", context: {orderid: '.[a-z]+', n: 5}}, "
+                             "catch: [{error: direktiv.stateTimeout}, {error: 'direktiv.*'}, "
+                             "{error: card.declined}]}"),
             "");
 }
 

@@ -90,6 +90,27 @@ states:
 )");
 }
 
+TEST(AGraph, HasTheWayFromAnyFailure) {
+  EXPECT_EQ(graph(R"(
+id: a
+on_failure: {state: refund, when: any}
+states:
+- {id: pay, type: noop}
+- {id: refund, type: noop}
+)"),
+            R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  failure_((failure))
+  failure_ -.-> s1
+  s0["pay<br/><i>noop</i>"]
+  s0 --> end_
+  s1["refund<br/><i>noop</i>"]
+  s1 --> end_
+  end_(((end)))
+)");
+}
+
 TEST(AGraph, SaysHowItStarts) {
   const std::string states = "\nstates: [{id: a, type: noop}]";
   EXPECT_NE(graph("id: a\nstart: {type: scheduled, cron: '@hourly'}" + states)

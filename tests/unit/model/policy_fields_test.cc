@@ -481,8 +481,7 @@ TEST(APolicyOfACall, IsReadFromJson) {
   };
   for (const Row& row : std::vector<Row>{
            {"", "definition.empty", "the text holds no document"},
-           {"{", "definition.syntax",
-            "did not find expected node content while parsing a flow node that begins on line 2"},
+           {"{", "definition.syntax", "expected a value"},
            {"[]", "definition.type",
             "retries is a list; write a mapping, or a text such as \"fixed(3, 1s)\""},
            {R"({"maxAttempts": 3})", "definition.vocabulary",

@@ -159,6 +159,7 @@ TEST(ZartsText, LeavesTimeoutsAlone) {
   for (const char* code : {"scheduleToClose", "startToClose", "heartbeat", "scheduleToStart"}) {
     EXPECT_FALSE(policy.covers(std::string("millrace.timeout.") + code)) << code;
   }
+  EXPECT_FALSE(policy.covers("direktiv.stateTimeout")) << "that of a wait for an event";
 }
 
 TEST(ZartsText, IsRefusedWithWhatIsWrong) {

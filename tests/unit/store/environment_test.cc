@@ -2,8 +2,11 @@
 
 #include <csignal>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -55,6 +58,62 @@ TEST(Environment, KeepsASecondOneOutAndNamesTheFolder) {
   EXPECT_TRUE(Environment::open(folder.path())) << "free again";
 }
 
+std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename() == "lock") continue;  // it has the id of the process
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+TEST(Environment, ThatIsOpenedToBeReadHasTheJournalsRowsAndWritesNothing) {
+  const Folder folder;
+  {
+    const auto environment =
+        Environment::open(folder.path(), {.checkpoints_at_close = false}).value();
+    Transaction tx(*environment);
+    tx.put(Table::kMeta, "in LMDB", "1");
+    ASSERT_TRUE(tx.commit());
+    ASSERT_TRUE(environment->checkpoint());
+    tx.put(Table::kMeta, "in the journal", "2");
+    ASSERT_TRUE(tx.commit());
+  }
+  const auto before = files_of(folder.path());
+  {
+    const auto environment = Environment::open(folder.path(), {.read_only = true});
+    ASSERT_TRUE(environment) << environment.error().message;
+    const Snapshot view = Snapshot::take(**environment).value();
+    EXPECT_EQ(view.get(Table::kMeta, "in LMDB"), "1");
+    EXPECT_EQ(view.get(Table::kMeta, "in the journal"), "2");
+    EXPECT_TRUE((*environment)->key_is_new()) << "there is none, and none is made";
+    EXPECT_FALSE(Environment::open(folder.path())) << "no server may start meanwhile";
+  }
+  EXPECT_EQ(files_of(folder.path()) == before, true);
+}
+
+TEST(Environment, ThatIsOpenedToBeReadNeedsNoLockFileAndTakesNoTransaction) {
+  const Folder folder;
+  { ASSERT_TRUE(Environment::open(folder.path())); }
+  std::filesystem::remove(folder.path() / "lock");
+  const auto environment = Environment::open(folder.path(), {.read_only = true});
+  ASSERT_TRUE(environment) << environment.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "lock"));
+  EXPECT_DEATH(Transaction{**environment}, "read only");
+}
+
+TEST(Environment, ThatIsOpenedToBeReadIsNotMade) {
+  const Folder folder;
+  for (const char* const name : {"", "missing"}) {
+    const auto environment = Environment::open(folder.path() / name, {.read_only = true});
+    ASSERT_FALSE(environment);
+    EXPECT_EQ(environment.error().code, "store.not_found");
+    EXPECT_THAT(environment.error().message, HasSubstr(folder.path().string()));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(Environment, SaysWhatIsWrongWithAFolderThatItCannotUse) {
   const Folder folder;
   std::ofstream(folder.path() / "file") << "x";
@@ -100,6 +159,29 @@ TEST(Environment, MeasuresWhatRowsOccupy) {
   ASSERT_TRUE(transaction.commit());
   ASSERT_TRUE((*environment)->checkpoint());
   EXPECT_EQ((*environment)->used_bytes(), 0U);
+}
+
+TEST(Environment, OccupiesTheSameForTheSameWritesWhereCommitsWaitForCheckpoints) {
+  const auto occupied = [] {
+    const Folder folder;
+    const auto environment = Environment::open(
+        folder.path(), {.checkpoint_bytes = 1'000, .waits_for_checkpoints = true});
+    EXPECT_TRUE(environment);
+    std::vector<uint64_t> bytes;
+    Transaction transaction(**environment);
+    for (int i = 0; i < 200; ++i) {
+      transaction.put(Table::kLive, fmt::format("{}", i % 50),
+                      std::string(static_cast<size_t>(100 + 37 * (i % 40)), 'x'));
+      EXPECT_TRUE(transaction.commit());
+      // How far a checkpoint in the background has come would show here.
+      bytes.push_back((*environment)->used_bytes());
+    }
+    return bytes;
+  };
+  const std::vector<uint64_t> first = occupied();
+  EXPECT_EQ(occupied(), first);
+  EXPECT_EQ(occupied(), first);
+  EXPECT_GT(first.back(), 0U);
 }
 
 TEST(Environment, KeepsTheSoftLimitExceptForWhatMustPass) {

@@ -66,6 +66,21 @@ TEST(HeadRecord, TellsOfRunsPausesAndWhoStartedIt) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRecord, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
+  Instance head{.id = id(1), .run = 9, .first_run = 7};
+  head.started_at = kNow;
+  head.runs_from = kNow + std::chrono::hours(2);
+  head.state_from = kNow + std::chrono::hours(3);
+  EXPECT_FALSE(decode_head(encode_head(head)).value().failed_data);
+  head.failed_data = LazyJson(Json{{"n", 1}});
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.first_run, 7u);
+  EXPECT_EQ(read.runs_from, head.runs_from);
+  EXPECT_EQ(read.state_from, head.state_from);
+  EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  expect_whole(encode_head(head), decode_head);
+}
+
 TEST(TaskRecord, IsReadAsItWasWritten) {
   StartTask task{.space = NamespaceNumber(2),
                  .task = id(1),
@@ -83,7 +98,8 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
                  .files = {{"key", VariableScope::kWorkflow, "as", FileType::kTarGz}},
                  .input = Json{{"n", 1}},
                  .deadline = kNow,
-                 .heartbeat = std::chrono::seconds(5)};
+                 .heartbeat = std::chrono::seconds(5),
+                 .start_to_close = std::chrono::minutes(2)};
   const StartTask read = decode_task(encode(task)).value();
   EXPECT_EQ(read.task, task.task);
   EXPECT_EQ(read.caller, task.caller);
@@ -96,14 +112,29 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(read.input.text(), R"({"n":1})");
   EXPECT_EQ(read.deadline, task.deadline);
   EXPECT_EQ(read.heartbeat, task.heartbeat);
+  EXPECT_EQ(read.start_to_close, task.start_to_close);
   task.runs = NamedService{"charge", true};
   EXPECT_EQ(decode_task(encode(task)).value().runs, task.runs);
   expect_whole(encode(task), decode_task);
+
+  task.start_to_close.reset();
+  std::string of_version_1 = encode(task);
+  of_version_1.front() = 1;
+  of_version_1.pop_back();  // what version 2 has behind it
+  const StartTask older = decode_task(of_version_1).value();
+  EXPECT_EQ(older.heartbeat, task.heartbeat);
+  EXPECT_FALSE(older.start_to_close);
 }
 
 TEST(HeadRecord, OfOlderVersionsIsRead) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
+  // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
+  bytes.resize(bytes.size() - 3);
+  bytes[0] = 4;
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
+  EXPECT_EQ(decode_head(bytes).value().runs_from, head.started_at);
+  EXPECT_EQ(decode_head(bytes).value().state_from, head.started_at);
   // Version 4 added run, flags, when the execution began to count, no held timers and three empty
   // texts: a byte each.
   bytes.resize(bytes.size() - 7);

@@ -1,0 +1,123 @@
+// `millrace verify`: whether the rows of a store fit together. A store that no server has open is
+// read where it lies, and nothing in it is changed; of one that is in use the server is asked, for
+// a part of it is only in the server's memory.
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/verbs.h"
+#include "orchestrator/runtime/store_check_options.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// A check that ends sooner shows no progress.
+constexpr std::chrono::milliseconds kSilence(500);
+constexpr std::chrono::milliseconds kBetweenTwo(200);
+
+/// How far a check is, on a terminal.
+class Progress {
+ public:
+  Progress(Console& console, bool shows) : console_(console), shows_(shows) {}
+  ~Progress() {
+    if (shown_) console_.err << "\r\x1b[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(uint64_t rows, uint64_t of) {
+    const auto now = steady_clock::now();
+    if (!shows_ || now < next_) return;
+    next_ = now + kBetweenTwo;
+    shown_ = true;
+    console_.err << fmt::format("\r\x1b[K{} of about {} rows", rows, of) << std::flush;
+  }
+
+ private:
+  Console& console_;
+  const bool shows_;
+  bool shown_ = false;
+  steady_clock::time_point next_ = steady_clock::now() + kSilence;
+};
+
+/// Asks the server; `data` is the folder that it must have, or empty.
+Fallible<Json> ask_server(Session& session, const std::string& data) {
+  if (!data.empty()) {
+    const Json info = TRY(session.client.send({.path = "/v1/info"})).body;
+    const std::string of_server = info.value("data", "");
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(of_server, data, ignored)) {
+      return give_up(ExitCode::kConflict, "store.locked",
+                     fmt::format("{} is in use, and not by the server that was asked: that one has "
+                                 "{}; name the server that has it by --url",
+                                 data, of_server));
+    }
+  }
+  return TRY(session.client.send({.path = "/v1/verify", .timeout = std::chrono::hours(24)})).body;
+}
+
+Fallible<Json> check(Session& session, const VerifyOptions& options) {
+  if (options.data.empty()) return ask_server(session, "");
+  Progress progress(session.console, session.console.err_is_terminal);
+  StoreCheckOptions checks = store_check_options();
+  checks.progress = [&](uint64_t rows, uint64_t of) {
+    progress.show(rows, of);
+    return true;  // a signal may end it at any time: nothing is written
+  };
+  const auto report = check_folder(options.data, options.secret_key_file, checks);
+  if (report) return to_json(*report);
+  const Error& error = report.error();
+  if (error.code == "store.locked") return ask_server(session, options.data);
+  return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
+                 error.code, error.message);
+}
+
+/// What people read beside the list: what to do about each kind, and the sum of it.
+void explain(Console& console, const Json& report) {
+  std::set<std::string> told;
+  for (const Json& finding : report.at("items")) {
+    const auto code = finding.at("code").get<std::string>();
+    if (!told.insert(code).second) continue;
+    console.err << fmt::format("{}: expected {}; to do: {}\n", code,
+                               finding.at("expected").get<std::string>(),
+                               finding.at("action").get<std::string>());
+  }
+  uint64_t rows = 0;
+  for (const auto& [table, count] : report.at("rows").items()) rows += count.get<uint64_t>();
+  uint64_t findings = 0;
+  for (const auto& [code, count] : report.at("codes").items()) findings += count.get<uint64_t>();
+  const size_t listed = report.at("items").size();
+  console.err << fmt::format("{} rows checked, {} {}", rows, findings,
+                             findings == 1 ? "finding" : "findings");
+  if (findings > listed) console.err << fmt::format(", the first {} of them listed", listed);
+  if (const auto unreadable = report.at("unreadable").get<uint64_t>(); unreadable > 0) {
+    console.err << fmt::format("; {} sealed rows were not read: their key is not here", unreadable);
+  }
+  console.err << "\n";
+}
+
+}  // namespace
+
+Ended verify_store(Session& session, const VerifyOptions& options) {
+  spdlog::set_level(spdlog::level::off);
+  const Json report = TRY(check(session, options));
+  const bool is_sound = report.at("sound").get<bool>();
+  const auto place = [](const Json& finding) {
+    const auto key = finding.at("key").get<std::string>();
+    const auto table = finding.at("table").get<std::string>();
+    return key.empty() ? table : table + "/" + key;
+  };
+  if (session.output.format() != Format::kTable || !is_sound) {
+    session.output.list(report, {field("CODE", "code"), {"PLACE", place}, field("FOUND", "found")},
+                        "code");
+  }
+  explain(session.console, report);
+  return is_sound ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+}  // namespace millrace

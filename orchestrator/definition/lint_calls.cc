@@ -1,0 +1,64 @@
+#include "orchestrator/definition/lint_calls.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "model/grammar.h"
+#include "model/walk.h"
+#include "orchestrator/definition/lint_nodes.h"
+#include "policies/vocabularies.h"
+
+namespace millrace {
+namespace {
+
+bool has_action_timeout(const Node& node) {
+  return std::any_of(kActionTimeouts.begin(), kActionTimeouts.end(),
+                     [&](const TimeoutKey& key) { return node.find(key.name) != nullptr; });
+}
+
+/// Whether the workflow ends by itself, whatever its states wait for.
+bool is_bounded(const Node& document) {
+  for (const std::string_view key :
+       {"timeouts", "timeout", "workflowExecutionTimeout", "workflowRunTimeout"}) {
+    if (document.find(key) != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void lint_calls(const Node& document, const NamesService& names_service, Findings& findings) {
+  if (is_bounded(document)) return;
+  std::map<std::string, const Node*> services;  // by the function's id
+  for (const Node& function : items_of(document, "functions")) {
+    if (value_of(function, "service") != nullptr && !has_action_timeout(function)) {
+      services.emplace(text_of(function, "id"), &function);
+    }
+  }
+  const std::vector<Node>& states = items_of(document, "states");
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (value_of(states[i], "timeout") != nullptr) continue;
+    walk(states[i], state_grammar(), path_of("states", i), [&](const Place& place) {
+      if (place.rule.kind != KeyRule::Kind::kFunction) return;
+      const auto function = services.find(place.member.value.text);
+      if (function == services.end() || has_action_timeout(place.mapping)) return;
+      const std::string service = text_of(*function->second, "service");
+      const bool is_global = text_of(*function->second, "type") == "knative-global";
+      if (names_service && names_service(service, is_global)) return;
+      std::string message = fmt::format(
+          "nothing ends this call if no worker takes tasks of the service {}; give the action or "
+          "its function a timeout, such as `scheduleToStartTimeout: 1h`",
+          in_quotes(service));
+      if (names_service) {
+        findings.warning("lint.call_unbounded", place.path, place.member.value.at,
+                         message + ", or name the service in the settings of the namespace");
+      } else {
+        findings.note("lint.call_unbounded", place.path, place.member.value.at, message);
+      }
+    });
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,255 @@
+#include "orchestrator/definition/lint_queries.h"
+
+#include <cctype>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cloudevents/event_check.h"
+#include "cloudevents/headers.h"
+#include "expressions/jq_syntax.h"
+#include "expressions/template.h"
+#include "matchers/never_matches.h"
+#include "matchers/pattern.h"
+#include "model/grammar.h"
+#include "model/walk.h"
+#include "orchestrator/definition/lint_nodes.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
+
+bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// An event that is right but for the attribute, which has this text.
+Event event_with(const std::string& name, const std::string& text) {
+  Event event{.id = "1", .source = "/", .type = "t"};
+  if (name == "id") {
+    event.id = text;
+  } else if (name == "source") {
+    event.source = text;
+  } else if (name == "subject") {
+    event.subject = text;
+  } else if (name == "time") {
+    event.time = text;
+  } else if (name == "datacontenttype") {
+    event.datacontenttype = text;
+  } else if (name == "dataschema") {
+    event.dataschema = text;
+  } else {
+    event.extensions[name] = text;
+  }
+  return event;
+}
+
+/// Why no event has an attribute that is this text; empty: one may.
+std::string why_never_equal(const std::string& name, const std::string& text) {
+  if (name == "specversion") return text == "1.0" ? "" : "the specversion of every event is 1.0";
+  const Status valid = check_event(event_with(name, text));
+  return valid ? "" : valid.error().message;
+}
+
+/// Why no event has an attribute that the pattern matches; empty: one may.
+std::string why_never(const std::string& name, const std::string& text) {
+  const auto pattern = Pattern::compile(text);
+  const auto regex = parse_ecmascript(text);
+  if (!pattern || !regex) return "";  // it has jq in it
+  if (never_matches(regex->root)) return "the pattern matches no text at all";
+  if (name == "specversion" && !(*pattern)->matches("1.0")) {
+    return "the specversion of every event is 1.0";
+  }
+  const std::string& literal = (*pattern)->literal();
+  switch ((*pattern)->kind()) {
+    case Pattern::Kind::kEquals:
+      return why_never_equal(name, literal);
+    case Pattern::Kind::kPrefix:
+    case Pattern::Kind::kSuffix:
+    case Pattern::Kind::kContains:
+      if (!is_attribute_string(literal)) return "no attribute holds a control character";
+      if (name == "time" && literal.find_first_not_of("0123456789TtZz:.+- ") != std::string::npos) {
+        return "a time is written as 2021-09-01T12:00:00Z";
+      }
+      return "";
+    default:
+      return "";
+  }
+}
+
+/// Why a text that holds no jq looks as if it were meant to: it is a path (`.order`), or holds the
+/// placeholder of another language (`${ .order }`, `{{ .order }}`). Empty: it does not.
+std::string_view looks_like_query(std::string_view text) {
+  if (text.size() > 1 && text[0] == '.' &&
+      (begins_name(text[1]) || text[1] == '[' || text[1] == '"')) {
+    return text;
+  }
+  for (const std::string_view opener : {"${", "{{"}) {
+    const size_t at = text.find(opener);
+    if (at == std::string_view::npos) continue;
+    const std::string_view inside = trimmed(text.substr(at + opener.size()));
+    if (inside.size() > 1 && inside[0] == '.' && begins_name(inside[1])) return text.substr(at);
+  }
+  return "";
+}
+
+/// Whether a pattern is a path of jq and nothing else: `.order`, `.order.id`. Its dots would match
+/// any character.
+bool is_path_as_pattern(std::string_view text) {
+  if (text.size() < 2 || text[0] != '.') return false;
+  bool begins = true;
+  for (const char c : text.substr(1)) {
+    if (c == '.' ? begins : !(begins_name(c) || (!begins && c >= '0' && c <= '9'))) return false;
+    begins = c == '.';
+  }
+  return !begins;
+}
+
+class QueryLinter {
+ public:
+  QueryLinter(const Node& document, Findings& findings)
+      : document_(document), findings_(findings) {}
+
+  void run() {
+    walk(document_, workflow_grammar(), "", [&](const Place& place) { gather_keys(place); });
+    walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
+  }
+
+ private:
+  /// Keys of the data that have dots in them: an event's data stands under its type.
+  void gather_keys(const Place& place) {
+    const std::string& text = place.member.value.text;
+    if (place.rule.kind == Kind::kEventType && text.find('.') != std::string::npos) {
+      keys_with_dots_.insert(text);
+    }
+  }
+
+  void check_place(const Place& place) {
+    const Node& value = place.member.value;
+    const bool is_text = value.kind == Node::Kind::kString;
+    switch (place.rule.kind) {
+      case Kind::kQuery:
+        if (is_text) {
+          check_query(place);
+        } else {
+          check_values(value, place.path);
+        }
+        break;
+      case Kind::kCommand:
+        if (!is_text || trimmed(value.text) != ".") check_values(value, place.path);
+        break;
+      case Kind::kTemplate:
+      case Kind::kAttributes:
+        check_values(value, place.path);
+        break;
+      case Kind::kPatterns:
+        for (const Member& member : value.members) {
+          check_pattern(member, path_of(place.path, member.key));
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// A field whose bare text is a program.
+  void check_query(const Place& place) {
+    const Node& value = place.member.value;
+    const auto query = Template::query(value.text);
+    if (query) {
+      check_programs(*query, value, place.path);
+      const bool assigning =
+          place.rule.is("condition") && query->whole() != nullptr && assigns(query->whole()->text);
+      if (assigning) {
+        findings_.warning("lint.condition_assigns", place.path, value.at,
+                          "this condition assigns and yields the changed data, which counts as "
+                          "true; write == to compare");
+      }
+    }
+    const std::string_view program = trimmed(value.text);
+    if (program.empty() || program == "." || has_jq(program)) return;
+    findings_.note("lint.bare_jq", place.path, value.at,
+                   fmt::format("a bare text is a jq program in this field only; write jq({})",
+                               program.size() > 40 ? "…" : program));
+  }
+
+  /// Values whose texts are literals but for the jq(…) in them.
+  void check_values(const Node& node, const std::string& path) {
+    for (size_t i = 0; i < node.items.size(); ++i) check_values(node.items[i], path_of(path, i));
+    for (const Member& member : node.members) {
+      check_values(member.value, path_of(path, member.key));
+    }
+    if (node.kind != Node::Kind::kString) return;
+    if (has_jq(node.text)) {
+      const auto text = Template::literal_or_jq(node.text, Template::Dot::kLiteral);
+      if (text) check_programs(*text, node, path);
+      return;
+    }
+    const std::string_view query = looks_like_query(trimmed(node.text));
+    if (query.empty()) return;
+    findings_.warning(
+        "lint.literal_jq", path, node.at,
+        fmt::format("{} is text here and not jq; write jq(…) around a query", in_quotes(query)));
+  }
+
+  void check_programs(const Template& text, const Node& value, const std::string& path) {
+    for (const Program& program : text.programs()) {
+      for (const std::string& key : keys_with_dots_) {
+        if (find_split_key(program.text, key) == std::string::npos) continue;
+        findings_.warning(
+            "lint.split_key", path, value.at,
+            fmt::format(".{} reads several keys, one within the other, but the data of the event "
+                        "stands under the one key {}; write .[{}]",
+                        key, in_quotes(key), in_quotes(key)));
+        break;
+      }
+    }
+  }
+
+  void check_pattern(const Member& member, const std::string& path) {
+    const Node& value = member.value;
+    const std::string name = to_lower(member.key);
+    const bool is_text = value.kind == Node::Kind::kString;
+    if (is_text && has_jq(value.text)) {
+      const auto text = Template::literal_or_jq(value.text, Template::Dot::kLiteral);
+      if (text) check_programs(*text, value, path);
+      return;
+    }
+    const std::string why =
+        is_text ? why_never(name, value.text) : why_never_equal(name, dump_json(to_json(value)));
+    if (!why.empty()) {
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+      return;
+    }
+    if (!is_text) return;
+    if (is_path_as_pattern(value.text) || value.text.find("{{") != std::string::npos) {
+      findings_.warning("lint.literal_jq", path, value.at,
+                        fmt::format("{} is a pattern here and not jq; write jq(…) around a query",
+                                    in_quotes(value.text)));
+      return;
+    }
+    if (name == "time") return;
+    const auto pattern = Pattern::compile(value.text);
+    const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
+                          (*pattern)->literal() == value.text;
+    if (!is_plain) return;
+    findings_.note(
+        "lint.unanchored", path, value.at,
+        fmt::format("{} matches longer texts that contain it, too; write ^…$ around it for itself "
+                    "alone",
+                    in_quotes(value.text)));
+  }
+
+  const Node& document_;
+  Findings& findings_;
+  std::set<std::string> keys_with_dots_;
+};
+
+}  // namespace
+
+void lint_queries(const Node& document, Findings& findings) {
+  QueryLinter(document, findings).run();
+}
+
+}  // namespace millrace

@@ -1,0 +1,90 @@
+// Queries about the groups of eventsAnd starts.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/attributes.h"
+#include "cloudevents/json_format.h"
+#include "orchestrator/runtime/queries.h"
+
+namespace millrace {
+namespace {
+
+/// A place in the list of groups: a workflow's id, and the group within it that was shown last.
+struct GroupCursor {
+  std::string workflow;
+  std::optional<Fingerprint> behind;
+};
+
+std::string to_text(std::string_view workflow, const Fingerprint& group) {
+  return fmt::format("{}/{}", workflow, to_string(InstanceId{group}));
+}
+
+Result<GroupCursor> parse_cursor(std::string_view text) {
+  if (text.empty()) return GroupCursor{};
+  const size_t slash = text.rfind('/');  // npos + 1 is 0
+  const auto group = parse_instance_id(text.substr(slash + 1));
+  if (slash == std::string_view::npos || !group) {
+    return fail("cursor.malformed",
+                "the cursor is not one of this list; give the `next` of the page before");
+  }
+  return GroupCursor{std::string(text.substr(0, slash)), group->bytes};
+}
+
+/// One group: what its events have in common, how many wait for each entry, when the next one
+/// expires.
+Result<Json> described(const View& view, std::string_view id, WorkflowNumber workflow,
+                       const Start& start, const Fingerprint& group,
+                       const std::vector<uint32_t>& waiting) {
+  Json entries = Json::array();
+  Json correlate = Json::object();
+  std::optional<TimePoint> expires;
+  for (size_t i = 0; i < waiting.size() && i < start.events.size(); ++i) {
+    entries.push_back({{"type", start.events[i].filter.type}, {"waiting", waiting[i]}});
+    const auto head = TRY(read_first_grouped(view, {workflow, group, static_cast<uint16_t>(i)}));
+    if (!head) continue;
+    const std::optional<TimePoint> one = head->record.expires;
+    if (one && (!expires || *one < *expires)) expires = one;
+    if (!correlate.empty()) continue;
+    const Result<Event> event = decode_json_event(head->record.event);
+    if (!event) return fail("store.corrupt", "a grouped event does not decode");
+    const Attributes attributes(*event);
+    for (const std::string& name : start.correlate) {
+      if (const auto value = attributes.find(name)) correlate[name] = *value;
+    }
+  }
+  Json item = {{"workflow", id}, {"correlate", std::move(correlate)}, {"entries", entries}};
+  if (expires) item["expiresAt"] = format_rfc3339(*expires);
+  return item;
+}
+
+}  // namespace
+
+Result<Json> Queries::groups(const View& view, std::string_view space, size_t limit,
+                             std::string_view cursor) {
+  const Names known = TRY(names(view, space));
+  const GroupCursor from = TRY(parse_cursor(cursor));
+  Json items = Json::array();
+  Json next = nullptr;
+  std::string last;
+  for (auto one = known.records.lower_bound(from.workflow);
+       one != known.records.end() && next.is_null(); ++one) {
+    const auto& [id, record] = *one;
+    const auto workflow = TRY(definition(view, {record.number, record.latest}));
+    if (workflow->start.kind != Start::Kind::kEventsAnd) continue;
+    TRY(each_group(
+        view, record.number, id == from.workflow ? from.behind : std::nullopt,
+        [&](const Fingerprint& group, const std::vector<uint32_t>& waiting) -> Result<bool> {
+          if (items.size() == limit) {
+            next = last;
+            return false;
+          }
+          items.push_back(TRY(described(view, id, record.number, workflow->start, group, waiting)));
+          last = to_text(id, group);
+          return true;
+        }));
+  }
+  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,16 @@
+#include "orchestrator/runtime/store_check_options.h"
+
+#include "base/json.h"
+#include "orchestrator/definition/loader.h"
+#include "orchestrator/runtime/settings.h"
+
+namespace millrace {
+
+StoreCheckOptions store_check_options() {
+  return {.load = load_stored, .check_settings = [](std::string_view settings) -> Status {
+            TRY(parse_settings(TRY(parse_own_json(settings))));
+            return {};
+          }};
+}
+
+}  // namespace millrace

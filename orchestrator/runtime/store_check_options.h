@@ -1,0 +1,12 @@
+// What the store check leaves to others: how a definition is loaded, and which settings of a
+// namespace are right.
+#pragma once
+
+#include "orchestrator/store/check/store_check.h"
+
+namespace millrace {
+
+/// For the stores of this program.
+StoreCheckOptions store_check_options();
+
+}  // namespace millrace

@@ -1,0 +1,320 @@
+#include "orchestrator/store/check/checker.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "cloudevents/json_format.h"
+
+namespace millrace {
+namespace {
+
+/// How many rows are looked at between two calls of `progress`.
+constexpr uint64_t kRowsOfAStep = 4096;
+
+/// How many workflows are kept loaded.
+constexpr size_t kMostDefinitions = 256;
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte < 0x7f) {
+      out.push_back(c);
+    } else {
+      out += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return out;
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string part_name(uint8_t part) {
+  static constexpr const char* kNames[] = {"head", "input", "data", "slots", "found data", "call"};
+  return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
+}
+
+}  // namespace
+
+Result<StoreReport> Checker::run() {
+  for (const auto& [table, name] : kTables) about_rows_ += view_.about_rows(table);
+  check_meta();
+  if (format_ && *format_ > kStoreFormat) {
+    return fail("store.version",
+                fmt::format("the store has format {}, this millrace checks formats up to {}; use "
+                            "the release that wrote it, or a newer one",
+                            *format_, kStoreFormat));
+  }
+  using Step = void (Checker::*)();
+  static constexpr Step kCatalog[] = {&Checker::check_namespaces,  &Checker::check_workflows,
+                                      &Checker::check_definitions, &Checker::check_schedules,
+                                      &Checker::check_groups,      &Checker::check_inbox};
+  static constexpr Step kOthers[] = {
+      &Checker::check_orphans,     &Checker::check_tasks,       &Checker::check_delayed,
+      &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_recent,
+      &Checker::check_fan_outs,    &Checker::check_dedupe,      &Checker::check_hooks,
+      &Checker::check_variables,   &Checker::check_idempotency, &Checker::check_secrets,
+      &Checker::check_dead_letters};
+  for (const Step step : kCatalog) {
+    if (!is_over()) (this->*step)();
+  }
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    if (!is_over()) check_instances(table);
+  }
+  for (const Step step : kOthers) {
+    if (!is_over()) (this->*step)();
+  }
+  if (stopped_) return fail("check.stopped", "the check was stopped before its end");
+  return std::move(report_);
+}
+
+// Reporting.
+
+std::string Checker::name_of(NamespaceNumber space) const {
+  const auto found = spaces_.find(space);
+  if (found != spaces_.end()) return found->second;
+  return fmt::format("number {}", static_cast<uint32_t>(space));
+}
+
+void Checker::add(StoreFault fault, const Place& place, std::string found) {
+  ++report_.codes[std::string(kind_of(fault).code)];
+  if (report_.findings.size() >= options_.most_findings) return;
+  StoreFinding finding{.fault = fault, .table = table_name(place.table), .found = std::move(found)};
+  describe(place, finding);
+  report_.findings.push_back(std::move(finding));
+}
+
+void Checker::describe(const Place& place, StoreFinding& finding) const {
+  if (place.key.empty()) return;
+  Reader key(place.key);
+  const auto space = [&] {
+    finding.space = name_of(NamespaceNumber(key.u32()));
+    return finding.space;
+  };
+  const auto instance = [&] {
+    finding.instance = InstanceId{key.id()};
+    return to_string(*finding.instance);
+  };
+  const auto workflow = [&] { return fmt::format("workflow {}", key.u32()); };
+  switch (place.table) {
+    case Table::kMeta:
+    case Table::kNamespaces:
+      finding.key = printable(key.rest());
+      break;
+    case Table::kWorkflows:
+    case Table::kSecrets: {
+      const std::string of = space();
+      finding.key = fmt::format("{}/{}", of, printable(key.rest()));
+      break;
+    }
+    case Table::kDefinitions: {
+      const std::string of = workflow();
+      finding.key = fmt::format("{} revision {}", of, key.u32());
+      break;
+    }
+    case Table::kLive:
+    case Table::kEnded: {
+      const std::string of = space();
+      const std::string id = instance();
+      const uint8_t part = key.u8();
+      finding.key = fmt::format("{}/{} {}", of, id, part_name(part));
+      if (part == static_cast<uint8_t>(Part::kCall)) finding.key += fmt::format(" {}", key.u32());
+      break;
+    }
+    case Table::kGroups: {
+      const uint8_t kind = key.u8();
+      if (kind == 3) {
+        finding.key = fmt::format("number {}", key.u64());
+        break;
+      }
+      const std::string of = workflow();
+      const InstanceId group{key.id()};
+      finding.key = fmt::format("{} group {}", of, to_string(group));
+      if (kind != 2) break;
+      const uint8_t high = key.u8();
+      const unsigned entry = static_cast<unsigned>(high) << 8 | key.u8();
+      finding.key += fmt::format(" entry {} number {}", entry, key.u64());
+      break;
+    }
+    case Table::kRecent: {
+      const std::string of = space();
+      const InstanceId type{key.id()};
+      finding.key = fmt::format("{}/{} number {}", of, to_string(type), key.u64());
+      break;
+    }
+    case Table::kVariables: {
+      const std::string of = space();
+      const uint8_t scope = key.u8();
+      std::string owner;
+      if (scope == 0) owner = instance() + "/";
+      if (scope == 1) owner = workflow() + "/";
+      finding.key = fmt::format("{}/{}{}", of, owner, printable(key.rest()));
+      break;
+    }
+    case Table::kTasks:
+      finding.key = to_string(InstanceId{key.id()});
+      break;
+    case Table::kSchedules:
+      finding.key = workflow();
+      break;
+    case Table::kIdempotency: {
+      const std::string of = workflow();
+      finding.key = fmt::format("{} key {}", of, printable(key.rest()));
+      break;
+    }
+    case Table::kDedupe: {
+      const uint64_t time = key.u64();
+      finding.key = fmt::format("{} sequence {}", time, key.u64());
+      break;
+    }
+    default:
+      finding.key = std::to_string(key.u64());
+  }
+  if (key.done()) return;
+  finding.key = "0x" + hexadecimal(place.key);
+  finding.space.clear();
+  finding.instance.reset();
+}
+
+// Reading rows.
+
+void Checker::each_row(Table table, const Row& row) {
+  if (is_over()) return;
+  uint64_t& count = report_.rows[table_name(table)];
+  view_.scan(table, {}, [&](std::string_view key, std::string_view value) {
+    ++count;
+    if (++rows_ % kRowsOfAStep == 0 && options_.progress) {
+      stopped_ = !options_.progress(rows_, std::max(rows_, about_rows_));
+    }
+    if (stopped_) return false;
+    row(key, value);
+    return true;
+  });
+  if (view_.status() || failed_) return;
+  failed_ = true;
+  add(StoreFault::kStoreDamaged, {table, {}}, view_.status().error().message);
+}
+
+std::optional<std::string> Checker::open(const Place& place, std::string_view value) {
+  if (!Seal::is_sealed(value)) return std::string(value);
+  auto opened = view_.seal().open(value, rows::seal_context(place.table, place.key));
+  if (!opened && has_key_) {
+    add(StoreFault::kRowSeal, place, "the row is sealed and does not open");
+  } else if (!opened) {
+    ++report_.unreadable;
+  }
+  return opened;
+}
+
+std::optional<uint64_t> Checker::number_key(const Place& place) {
+  Reader reader(place.key);
+  const uint64_t number = reader.u64();
+  if (reader.done() && number > 0) return number;
+  add(StoreFault::kRowKey, place,
+      fmt::format("a key of {} bytes that is not a number from 1", place.key.size()));
+  return std::nullopt;
+}
+
+// What is checked of many kinds of rows.
+
+void Checker::note_given(Counter counter, uint64_t number, const Place& place) {
+  const auto index = static_cast<size_t>(counter);
+  if (number <= counters_[index] || behind_[index]) return;
+  behind_[index] = true;
+  add(StoreFault::kCounterBehind, place,
+      fmt::format("number {} was given, and the counter `{}` is at {}", number,
+                  static_cast<char>('a' + index), counters_[index]));
+}
+
+void Checker::check_time(TimePoint time, const Place& place, std::string_view what) {
+  if (!time_ || (to_millis(time) >= 0 && time <= *time_)) return;
+  add(StoreFault::kRowTime, place,
+      fmt::format("{} is at {} ms, and the store's time is {} ms", what, to_millis(time),
+                  to_millis(*time_)));
+}
+
+bool Checker::check_json(std::string_view text, const Place& place, std::string_view what) {
+  if (is_json(text) || parse_own_json(text)) return true;  // the second has no bound on depth
+  // Without the reader's message, which quotes the text: it may be a sealed one.
+  add(StoreFault::kRowJson, place, fmt::format("{} is not JSON", what));
+  return false;
+}
+
+std::optional<Event> Checker::check_event(std::string_view text, const Place& place) {
+  Result<Event> event = decode_json_event(text);
+  if (event) return std::move(*event);
+  add(StoreFault::kRowEvent, place,
+      fmt::format("the event does not decode: {}", event.error().code));
+  return std::nullopt;
+}
+
+bool Checker::check_namespace(NamespaceNumber space, const Place& place) {
+  if (spaces_.contains(space)) return true;
+  const auto number = static_cast<uint32_t>(space);
+  note_given(Counter::kNamespace, number, place);
+  add(StoreFault::kNamespaceMissing, place, fmt::format("no namespace has the number {}", number));
+  return false;
+}
+
+// Definitions.
+
+bool Checker::has_definition(Revision revision) const {
+  Writer key;
+  key.u32(static_cast<uint32_t>(revision.workflow));
+  key.u32(revision.number);
+  return view_.get(Table::kDefinitions, key.view()).has_value();
+}
+
+std::shared_ptr<const Workflow> Checker::definition(Revision revision) {
+  if (const auto found = definitions_.find(revision); found != definitions_.end()) {
+    return found->second;
+  }
+  if (definitions_.size() >= kMostDefinitions) definitions_.clear();
+  std::shared_ptr<const Workflow>& workflow = definitions_[revision];
+  if (!options_.load) return workflow;
+  const auto record = read_definition(view_, revision);
+  if (!record || !*record) return workflow;
+  if (auto loaded = options_.load((*record)->text)) workflow = std::move(*loaded);
+  return workflow;
+}
+
+std::shared_ptr<const Workflow> Checker::newest(WorkflowNumber workflow) {
+  const auto found = workflows_.find(workflow);
+  if (found == workflows_.end()) return nullptr;
+  return definition({workflow, found->second.latest});
+}
+
+// Instances.
+
+Checker::Known Checker::find(Table table, NamespaceNumber space, const InstanceId& id) const {
+  std::string key = rows::instance_prefix(space, id);
+  key.push_back(static_cast<char>(Part::kHead));
+  const auto value = view_.get(table, key);
+  if (!value) return {.exists = unsound_.contains(id)};
+  const Result<Instance> head = rows::decode(view_, table, key, *value, decode_head);
+  return {.exists = true, .head = head ? std::optional(*head) : std::nullopt};
+}
+
+const Checker::Known& Checker::find_living(NamespaceNumber space, const InstanceId& id) {
+  const std::pair place{space, id};
+  if (!last_living_ || last_living_->first != place) {
+    last_living_ = {place, find(Table::kLive, space, id)};
+  }
+  return last_living_->second;
+}
+
+bool Checker::exists(NamespaceNumber space, const InstanceId& id) const {
+  return find(Table::kLive, space, id).exists || find(Table::kEnded, space, id).exists;
+}
+
+// The interface.
+
+Result<StoreReport> check_store(const View& view, const StoreCheckOptions& options) {
+  return Checker(view, options).run();
+}
+
+}  // namespace millrace

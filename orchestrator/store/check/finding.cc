@@ -1,0 +1,172 @@
+#include "orchestrator/store/check/finding.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kRestore =
+    "stop the server, keep a copy of the folder, restore the last backup that passes this check";
+constexpr std::string_view kReport =
+    "keep a copy of the folder and report it as a fault of millrace, with this finding";
+constexpr std::string_view kLeftover =
+    "the row is left over and takes room; keep a copy of the folder and report it as a fault of "
+    "millrace";
+constexpr std::string_view kKey = "name the key with which the store was made by --secret-key-file";
+
+constexpr StoreFaultKind kKinds[] = {
+    {StoreFault::kStoreDamaged, "store.damaged",
+     "files that can be read from their first byte to their last", kRestore},
+    {StoreFault::kFormat, "store.format", "a format from 1 to the one that this release writes",
+     "use the release that wrote the folder, or a newer one"},
+    {StoreFault::kStoreKey, "store.key", "the key under which the rows of the store were sealed",
+     kKey},
+    {StoreFault::kNoteDamaged, "note.damaged", "the line `nothing`, or what batch was in hand",
+     "start the server: it writes the note anew; it only loses what it knows of an unclean end"},
+    {StoreFault::kRowKey, "row.key", "a key as docs/FORMATS.md describes it for this tree",
+     kRestore},
+    {StoreFault::kRowRecord, "row.record",
+     "a record of a known version, whole, and nothing behind it", kRestore},
+    {StoreFault::kRowSeal, "row.seal", "a sealed row that the store's key opens in this place",
+     kRestore},
+    {StoreFault::kRowPlain, "row.plain", "a row that is sealed: it holds a secret",
+     "set the secret anew, and change its value where it is used: it was readable in the folder"},
+    {StoreFault::kRowJson, "row.json", "JSON", kRestore},
+    {StoreFault::kRowEvent, "row.event",
+     "a CloudEvent in the JSON format, or a message that holds one", kRestore},
+    {StoreFault::kRowValue, "row.value", "values within the range of their fields", kRestore},
+    {StoreFault::kRowTime, "row.time", "a time that is not later than the store's own (meta/time)",
+     kRestore},
+    {StoreFault::kMetaUnknown, "meta.unknown", "a key of meta that docs/FORMATS.md names",
+     kRestore},
+    {StoreFault::kMetaMissing, "meta.missing", "the row that every store of this format has",
+     kRestore},
+    {StoreFault::kCounterBehind, "counter.behind",
+     "a counter (meta/counter) that is not below any number that was given", kRestore},
+    {StoreFault::kNumberTwice, "number.twice", "a number or a name that stands in one row only",
+     kRestore},
+    {StoreFault::kNamespaceMissing, "namespace.missing", "the number of a namespace that exists",
+     kLeftover},
+    {StoreFault::kNamespaceSettings, "namespace.settings", "settings that this release can read",
+     "set them anew: millrace namespace create NAME --settings @FILE"},
+    {StoreFault::kWorkflowMissing, "workflow.missing", "the number of a workflow that exists",
+     kLeftover},
+    {StoreFault::kDefinitionMissing, "definition.missing", "the text of the revision", kRestore},
+    {StoreFault::kDefinitionUnknown, "definition.unknown",
+     "a revision from 1 to the newest of its workflow, without a gap", kLeftover},
+    {StoreFault::kDefinitionUnloadable, "definition.unloadable",
+     "a definition that loads, of this id", kRestore},
+    {StoreFault::kInstanceMissing, "instance.missing", "an instance that exists", kLeftover},
+    {StoreFault::kInstanceNoHead, "instance.no_head",
+     "a head (part 0) before the other rows of an instance", kRestore},
+    {StoreFault::kInstanceKey, "instance.key", "a head with the namespace and the id of its key",
+     kRestore},
+    {StoreFault::kInstanceTwice, "instance.twice", "an instance in one of `live` and `ended`",
+     kRestore},
+    {StoreFault::kInstanceStatus, "instance.status",
+     "status, phase, flags and times that fit together, and the tree", kReport},
+    {StoreFault::kInstanceState, "instance.state", "a state, and a way out, that its revision has",
+     kRestore},
+    {StoreFault::kInstanceParts, "instance.parts", "all parts that its head tells of, and no other",
+     kRestore},
+    {StoreFault::kInstanceStuck, "instance.stuck",
+     "a listener, a timer or a call for which a waiting instance waits",
+     "cancel the instance, or retry it; report it as a fault of millrace"},
+    {StoreFault::kInstanceTimers, "instance.timers", "timers that its phase has, each kind once",
+     kReport},
+    {StoreFault::kInstanceListeners, "instance.listeners",
+     "listeners for events of its state, one for each that has not come", kReport},
+    {StoreFault::kInstanceSeal, "instance.seal",
+     "a head that is sealed where any other row of the instance is", kReport},
+    {StoreFault::kInstanceIdempotency, "instance.idempotency",
+     "a row in `idempotency` that names the instance under its key", kRestore},
+    {StoreFault::kInstanceCaller, "instance.caller",
+     "a caller that waits for this child, or an errand that cancels the child",
+     "cancel the instance if its work is not wanted; report it as a fault of millrace"},
+    {StoreFault::kCallState, "call.state", "a call whose attempt, times and id fit its status",
+     kReport},
+    {StoreFault::kCallTask, "call.task", "a row in `tasks` for a call that runs outside",
+     "cancel the instance with --now, then retry it"},
+    {StoreFault::kCallChild, "call.child",
+     "a living child for a subflow that runs, or an errand that starts it or returns its result",
+     "cancel the instance with --now, then retry it"},
+    {StoreFault::kTaskCaller, "task.caller", "a call that runs and waits for this task", kReport},
+    {StoreFault::kErrandTwice, "errand.twice",
+     "an errand that starts a child which is not there yet", kReport},
+    {StoreFault::kHistoryMissing, "history.missing",
+     "the history row that a later row or the head names", kRestore},
+    {StoreFault::kHistoryOwner, "history.owner",
+     "a history row of the instance whose chain it is in", kRestore},
+    {StoreFault::kHistoryOrder, "history.order",
+     "records in the order of their times, from `started` to, of an ended instance, `ended`",
+     kRestore},
+    {StoreFault::kHistoryCount, "history.count", "as many records as the head counts", kRestore},
+    {StoreFault::kHistoryOrphan, "history.orphan",
+     "a history row in the chain of an instance that exists", kLeftover},
+    {StoreFault::kGroupCounts, "group.counts", "the counts of a group as its waiting events are",
+     kRestore},
+    {StoreFault::kGroupEvent, "group.event", "a waiting event in its group, found by its number",
+     kRestore},
+    {StoreFault::kGroupNumber, "group.number", "a number that leads to a waiting event", kRestore},
+    {StoreFault::kScheduleMissing, "schedule.missing",
+     "a row for each workflow that has a schedule",
+     "apply the workflow without the schedule, then with it"},
+    {StoreFault::kScheduleUnknown, "schedule.unknown", "a workflow that has a schedule", kLeftover},
+    {StoreFault::kSentMessage, "sent.message",
+     "an event in the outbox that no other row of `sent` names", kReport},
+    {StoreFault::kRecentPlace, "recent.place",
+     "a kept event under the fingerprint of its type, with that of its source and id", kRestore},
+    {StoreFault::kFanOutEvent, "fanout.event", "the number of an event in `recent`, and no value",
+     kRestore},
+    {StoreFault::kIdempotencyInstance, "idempotency.instance",
+     "an instance of the workflow that was started under this key", kLeftover},
+};
+
+}  // namespace
+
+std::span<const StoreFaultKind> fault_kinds() { return kKinds; }
+
+const StoreFaultKind& kind_of(StoreFault fault) {
+  const auto* const found =
+      std::find_if(std::begin(kKinds), std::end(kKinds),
+                   [&](const StoreFaultKind& kind) { return kind.fault == fault; });
+  CHECK(found != std::end(kKinds), "fault {} has no kind", static_cast<int>(fault));
+  return *found;
+}
+
+std::string to_string(const StoreFinding& finding) {
+  const StoreFaultKind& kind = kind_of(finding.fault);
+  const std::string place =
+      finding.key.empty() ? finding.table : fmt::format("{}/{}", finding.table, finding.key);
+  return fmt::format("{}: {} [{}]; expected: {}", place, finding.found, kind.code, kind.expected);
+}
+
+uint64_t StoreReport::count() const {
+  uint64_t sum = 0;
+  for (const auto& [code, number] : codes) sum += number;
+  return sum;
+}
+
+Json to_json(const StoreReport& report) {
+  Json findings = Json::array();
+  for (const StoreFinding& finding : report.findings) {
+    const StoreFaultKind& kind = kind_of(finding.fault);
+    Json item{{"code", kind.code},      {"table", finding.table},    {"key", finding.key},
+              {"found", finding.found}, {"expected", kind.expected}, {"action", kind.action}};
+    if (!finding.space.empty()) item["namespace"] = finding.space;
+    if (finding.instance) item["instance"] = to_string(*finding.instance);
+    findings.push_back(std::move(item));
+  }
+  return Json{{"sound", report.sound()},
+              {"items", std::move(findings)},
+              {"codes", report.codes},
+              {"rows", report.rows},
+              {"unreadable", report.unreadable}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,281 @@
+// Deadlines and what comes too late: answers past a deadline, a process that was down when one
+// passed, a broker that is away. Only waits for events may be held back by the stream.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// A workflow with one call of `charge`: further keys of the action, the state and the workflow.
+std::string order(std::string_view action, std::string_view state = "",
+                  std::string_view workflow = "") {
+  return fmt::format(R"(
+id: order
+{}
+functions:
+- {{id: charge, type: knative-namespace, service: charge}}
+states:
+- id: pay
+  type: action
+  action: {{function: charge{}}}
+  catch: [{{error: 'direktiv.stateTimeout', transition: late}}]
+{}
+  transition: ship
+- {{id: ship, type: noop}}
+- {{id: late, type: noop}}
+)",
+                     workflow, action, state);
+}
+
+std::string start(World& world, const std::string& workflow) {
+  world.apply(workflow);
+  std::string id = world.start("order")["id"];
+  world.settle();
+  return id;
+}
+
+/// One way to bound a call, and how the instance ends when a minute has passed.
+struct Bound {
+  std::string definition;
+  std::string status;
+};
+
+std::vector<Bound> bounds() {
+  return {
+      {order(", startToCloseTimeout: 1m, retries: {maximumAttempts: 1}"), "failed"},
+      {order(", scheduleToCloseTimeout: 1m"), "failed"},
+      {order(", timeout: 1m, retry: 'fixed(5, 1s)'"), "failed"},
+      {order(", deadline: 1m"), "cancelled"},
+      {order("", "  timeout: 1m"), "complete"},
+      {order("", "", "workflowExecutionTimeout: 1m"), "timedout"},
+      {order("", "", "workflowRunTimeout: 1m"), "timedout"},
+      {order("", "", "timeouts: {kill: 1m}"), "timedout"},
+      {order("", "", "timeouts: {interrupt: 1m}"), "failed"},
+      {order("", "", "timeout: 1m"), "failed"},
+  };
+}
+
+/// The attempt has begun by then.
+void begin(World& world) {
+  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
+  world.settle();
+}
+
+void expect_too_late(World& world, const std::string& id, const Bound& bound) {
+  const Json instance = world.instance(id);
+  EXPECT_EQ(instance["status"], bound.status) << bound.definition;
+  EXPECT_FALSE(instance["output"].contains("return")) << bound.definition;
+  EXPECT_THAT(world.history(id), Not(Contains("entered ship"))) << bound.definition;
+}
+
+TEST(Deadlines, ACallWhoseDeadlinePassedWhileTheProcessWasDownIsNotMadeAgain) {
+  for (const Bound& bound : bounds()) {
+    World world;
+    const std::string id = start(world, bound.definition);
+    begin(world);
+    world.crash();
+    world.functions.be_replaced();
+    world.clock.advance(minutes(2));
+    world.broker.disconnect();  // the stream opens later than the first turn
+    world.recover();
+    world.settle();
+    world.broker.reconnect();
+    world.settle();
+    EXPECT_THAT(world.functions.tasks(), IsEmpty()) << bound.definition;
+    expect_too_late(world, id, bound);
+  }
+}
+
+TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
+  for (const Bound& bound : bounds()) {
+    World world;
+    const std::string id = start(world, bound.definition);
+    begin(world);
+    world.crash();
+    world.clock.advance(minutes(1));
+    world.broker.disconnect();
+    world.recover();
+    // It is there before the first turn.
+    TaskEnded ended{.result = "1"};
+    ended.variables.push_back({VariableScope::kNamespace, "receipt", {"application/json", "17"}});
+    world.functions.tell({world.functions.tasks()[0].id, ended});
+    world.settle();
+    expect_too_late(world, id, bound);
+    const auto rows = world.rows();
+    EXPECT_TRUE(std::none_of(rows.begin(), rows.end(), [](const auto& row) {
+      return row.first.starts_with("variables/");
+    })) << bound.definition;
+  }
+}
+
+TEST(Deadlines, AnAnswerJustBeforeOneCounts) {
+  for (const Bound& bound : bounds()) {
+    World world;
+    const std::string id = start(world, bound.definition);
+    begin(world);
+    world.run_for(minutes(1) - Duration(1));
+    world.functions.answer(world.functions.tasks()[0].id, 1);
+    world.settle();
+    EXPECT_EQ(world.instance(id)["status"], "complete") << bound.definition;
+    EXPECT_EQ(world.instance(id)["output"]["return"], 1) << bound.definition;
+  }
+}
+
+TEST(Deadlines, OfCallsPassWithTheBrokerAway) {
+  for (const Bound& bound : bounds()) {
+    World world;
+    const std::string id = start(world, bound.definition);
+    begin(world);
+    world.broker.disconnect();
+    world.run_for(minutes(1));
+    world.functions.answer(world.functions.tasks()[0].id, 1);
+    world.settle();
+    expect_too_late(world, id, bound);
+  }
+}
+
+TEST(Deadlines, ACallIsTriedAgainWithTheBrokerAway) {
+  World world;
+  const std::string id =
+      start(world, order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
+  world.broker.disconnect();
+  world.settle();
+  world.functions.tell({world.functions.tasks()[0].id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.run_for(seconds(10));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  world.functions.answer(world.functions.tasks()[1].id, 1);
+  world.settle();
+  EXPECT_EQ(world.instance(id)["status"], "complete");
+}
+
+TEST(Deadlines, AWaitForAnEventIsStillHeldBackByTheStream) {
+  for (const char* const bound :
+       {"workflowExecutionTimeout: 1m", "timeouts: {kill: 1m}", "workflowRunTimeout: 1m", "x"}) {
+    World world;
+    const bool of_state = std::string_view(bound) == "x";
+    const std::string id =
+        start(world, fmt::format(R"(
+id: order
+{}
+states:
+- id: wait
+  type: consumeEvent
+  event: {{type: paid}}
+{}
+)",
+                                 of_state ? "" : bound, of_state ? "  timeout: 1m" : ""));
+    world.run_for(seconds(30));
+    world.broker.disconnect();
+    world.publish("paid", "1", 5);
+    world.run_for(minutes(2));
+    EXPECT_EQ(world.instance(id)["status"], "waiting") << bound;
+    world.broker.reconnect();
+    world.settle();
+    EXPECT_EQ(world.instance(id)["status"], "complete") << bound;
+  }
+}
+
+TEST(Deadlines, AnEventInTimeLeadsToNoCallPastTheDeadline) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+timeouts: {kill: 1m}
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, transition: pay}
+- {id: pay, type: action, action: {function: charge}}
+)");
+  world.run_for(seconds(30));
+  world.broker.disconnect();
+  world.publish("paid", "1", 5);
+  world.publish("other", "2");
+  world.run_for(minutes(2));
+  world.broker.reconnect();
+  // One message at a time: the kill is still held back when the event is taken.
+  while (world.step(1)) {
+  }
+  EXPECT_THAT(world.functions.tasks(), IsEmpty());
+  EXPECT_EQ(world.instance(id)["status"], "timedout");
+}
+
+TEST(Deadlines, ARetryThatWasDueBeforeADeadlineIsNotMadeBehindIt) {
+  for (const char* const bound : {"", "  timeout: 1m"}) {
+    World world;
+    const std::string id =
+        start(world, order(std::string_view(bound).empty() ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
+                                                           : ", retry: 'fixed(5, 10s)'",
+                           bound));
+    world.functions.tell({world.functions.tasks()[0].id,
+                          TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+    world.settle();
+    world.crash();
+    world.clock.advance(minutes(2));
+    world.recover();
+    world.settle();
+    EXPECT_THAT(world.functions.tasks(), SizeIs(1)) << bound;
+    const std::vector<std::string> history = world.history(id);
+    EXPECT_EQ(std::count(history.begin(), history.end(), "called pay"), 1) << bound;
+  }
+}
+
+TEST(Deadlines, AStateThatIsTriedAgainIsNotEnteredPastTheExecutionsDeadline) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+workflowExecutionTimeout: 1m
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid}
+  timeout: 10s
+  retries: {max_attempts: 3, delay: PT20S, codes: ['*']}
+)");
+  world.run_for(seconds(15));
+  world.crash();
+  world.clock.advance(minutes(2));
+  world.recover();
+  world.settle();
+  const std::vector<std::string> history = world.history(id);
+  EXPECT_EQ(std::count(history.begin(), history.end(), "entered wait"), 1);
+  EXPECT_EQ(world.instance(id)["status"], "timedout");
+}
+
+TEST(Deadlines, OfTwoCallsTheEarlierOneDecidesAfterARestart) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: a, type: knative-namespace, service: a}
+states:
+- id: both
+  type: parallel
+  actions:
+  - {function: a, scheduleToCloseTimeout: 2m}
+  - {function: a, startToCloseTimeout: 1m, retries: {maximumAttempts: 1}}
+)");
+  for (const Task& task : std::vector<Task>(world.functions.tasks())) {
+    world.functions.tell({task.id, TaskStarted{}});
+  }
+  world.settle();
+  world.crash();
+  world.clock.advance(hours(1));
+  world.recover();
+  world.settle();
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,506 @@
+// Instances that were brought back: from which state, with which data, under which policy and
+// deadlines they go on.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+using testing::SizeIs;
+
+InstanceId key(const std::string& id) { return *parse_instance_id(id); }
+
+std::string start(World& world, const std::string& workflow, Json input = Json::object()) {
+  world.apply(workflow);
+  std::string id = world.start("order", std::move(input))["id"];
+  world.settle();
+  return id;
+}
+
+std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
+
+std::string code(World& world, Command command) {
+  const Answered answer = world.command(std::move(command));
+  world.settle();
+  return (**answer).has_value() ? "ok" : (**answer).error().code;
+}
+
+void fail_newest(World& world, std::string code = "down") {
+  world.functions.tell({world.functions.tasks().back().id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
+  world.settle();
+}
+
+void answer_newest(World& world, Json result) {
+  world.functions.answer(world.functions.tasks().back().id, std::move(result));
+  world.settle();
+}
+
+constexpr const char* kSaga = R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+- {id: refund, type: knative-namespace, service: refund}
+states:
+- id: pay
+  type: action
+  action: {function: charge}
+  catch: [{error: '*', transition: broken}]
+- {id: broken, type: error, error: order.broken, message: no, transition: clean-up}
+- {id: clean-up, type: action, action: {function: refund}, transform: 'jq({cleaned: 1})'}
+)";
+
+TEST(Retry, BehindAnErrorStateBeginsTheStateWhoseErrorLedThere) {
+  World world;
+  const std::string id = start(world, kSaga, {{"n", 1}});
+  fail_newest(world);
+  EXPECT_EQ(world.functions.tasks().back().function, "refund");
+  answer_newest(world, 1);
+  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.instance(id)["failedState"], "pay");
+  world.restart();
+  world.must(RetryInstance{"default", key(id)});
+  ASSERT_THAT(world.functions.tasks(), SizeIs(3));
+  EXPECT_EQ(world.functions.tasks().back().function, "charge");
+  EXPECT_EQ(world.functions.tasks().back().input, R"({"n":1})");
+  answer_newest(world, 7);
+  EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"n": 1, "return": 7})"));
+  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_FALSE(world.instance(id).contains("failedState"));
+  world.must(DeleteInstance{"default", key(id)});
+  for (const auto& [row, value] : world.rows()) {
+    EXPECT_FALSE(row.starts_with("live/") || row.starts_with("ended/")) << row;
+  }
+}
+
+TEST(Retry, ThatIsDeletedInsteadLeavesNoRows) {
+  World world;
+  const std::string id = start(world, kSaga);
+  fail_newest(world);
+  answer_newest(world, 1);
+  world.must(DeleteInstance{"default", key(id)});
+  for (const auto& [row, value] : world.rows()) {
+    EXPECT_FALSE(row.starts_with("live/") || row.starts_with("ended/")) << row;
+  }
+}
+
+TEST(ErrorState, ItsErrorTakesThePlaceOfAnOlderOne) {
+  World world;
+  const std::string id = start(world, kSaga);
+  fail_newest(world);
+  EXPECT_EQ(world.functions.tasks().back().input,
+            R"({"error":{"code":"order.broken","msg":"no"}})");
+  fail_newest(world, "refund.failed");
+  const Json instance = world.instance(id);
+  EXPECT_EQ(instance["error"]["code"], "order.broken");
+  EXPECT_EQ(instance["output"]["error"]["code"], "order.broken");
+}
+
+TEST(Retry, WhereTheCleanUpFailedTooBeginsTheStateThatFailedFirst) {
+  World world;
+  const std::string id = start(world, kSaga);
+  fail_newest(world);
+  fail_newest(world, "refund.failed");
+  EXPECT_EQ(world.instance(id)["failedState"], "pay");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "order.broken");
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.functions.tasks().back().function, "charge");
+}
+
+TEST(Retry, BehindOnFailureBeginsTheStateThatWasOverTheDeadline) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+timeout: 1h
+on_failure: clean-up
+states:
+- {id: prepare, type: noop, transform: 'jq({prepared: 1})', transition: wait}
+- {id: wait, type: consumeEvent, event: {type: paid}}
+- {id: clean-up, type: noop, transform: 'jq({cleaned: 1})'}
+)");
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.instance(id)["failedState"], "wait");
+  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.deadline_passed");
+  world.must(RetryInstance{"default", key(id), true});
+  EXPECT_EQ(world.instance(id)["state"], "wait");
+  EXPECT_EQ(status(world, id), "waiting");
+  world.publish("paid", "1", 5);
+  world.settle();
+  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"prepared": 1, "paid": 5})"));
+}
+
+TEST(Retry, InALoopHasTheDataOfTheLastEntryAndNotOfTheFirst) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, input: jq(.n)}
+  transform: 'jq({n: (.n + 1), last: .return})'
+  transition: pay
+)",
+                               {{"n", 1}});
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  fail_newest(world);
+  EXPECT_EQ(status(world, id), "failed");
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.functions.tasks().back().input, "3");
+  EXPECT_EQ(world.instance(id)["data"], Json::parse(R"({"n": 3, "last": "b"})"));
+}
+
+TEST(Retry, OfAStateThatNeitherWaitedNorActedHasTheDataThatItFoundAndNoError) {
+  World world;
+  world.evaluator.define("first(.n)", [](const Json&) -> QueryResult {
+    return evaluation_failed("direktiv.jq.badCommand", "no");
+  });
+  for (const char* const transform : {".n.x", "first(.n)"}) {
+    for (const Json& error : {Json(), Json("mine")}) {
+      Json input = {{"n", 1}};
+      if (!error.is_null()) input["error"] = error;
+      const std::string id = start(world,
+                                   fmt::format(R"(
+id: order
+states:
+- id: read
+  type: getter
+  log: jq({{error, var}})
+  variables: [{{key: a}}]
+  transform: '{}'
+)",
+                                               transform),
+                                   input);
+      ASSERT_EQ(status(world, id), "failed") << transform;
+      EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "direktiv.jq.badCommand");
+      world.restart();
+      world.must(RetryInstance{"default", key(id)});
+      world.must(RetryInstance{"default", key(id)});
+      // What it found each time: neither the failure's error nor what the state had read.
+      for (const Json& record : world.history_items(id)) {
+        if (record["kind"] != "log") continue;
+        EXPECT_EQ(record["detail"]["value"], (Json{{"error", error}, {"var", nullptr}}))
+            << transform;
+      }
+      EXPECT_EQ(world.instance(id)["failedState"], "read");
+    }
+  }
+}
+
+TEST(Retry, OfDataThatIsNoObjectHasItAsItWas) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+states:
+- {id: a, type: noop, transform: 'jq([1, 2])', transition: b}
+- {id: b, type: noop, transform: .x}
+)");
+  EXPECT_EQ(world.instance(id)["output"]["data"], Json::parse("[1, 2]"));
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["output"]["data"], Json::parse("[1, 2]"));
+}
+
+TEST(Retry, BehindAnErrorStateThatNoErrorLedToBeginsTheErrorState) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+states:
+- {id: a, type: switch, conditions: [{condition: .ok, transition: done}], defaultTransition: broken}
+- {id: broken, type: error, error: order.broken, message: no, transition: clean-up}
+- {id: clean-up, type: noop, transform: 'jq({cleaned: 1})'}
+- {id: done, type: noop}
+)");
+  EXPECT_EQ(world.instance(id)["failedState"], "broken");
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.history(id),
+            (std::vector<std::string>{"started", "entered a", "entered broken", "fixed broken",
+                                      "entered clean-up", "ended clean-up", "revived clean-up",
+                                      "entered broken", "fixed broken", "entered clean-up",
+                                      "ended clean-up"}));
+}
+
+TEST(Rerun, InALoopHasTheDataOfTheLastEntryAndIsRefusedWhereTheHistoryHasItNot) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, input: jq(.n)}
+  transform: 'jq({n: (.n + 1)})'
+  transition: again
+- id: again
+  type: switch
+  conditions: [{condition: .n < 3, transition: pay}]
+)",
+                               {{"n", 1}});
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  ASSERT_EQ(status(world, id), "complete");
+  world.must(RerunInstance{"default", key(id), "pay"});
+  EXPECT_EQ(world.functions.tasks().back().input, "2");
+  answer_newest(world, "c");
+  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "again"}), "instance.no_data");
+}
+
+TEST(Rerun, HasNotTheDataOfAnEarlierEntryWhereTheLastOneNeitherWaitedNorActed) {
+  World world;
+  // The second entry fails before it calls.
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, input: jq(.n.x)}
+  transform: 'jq({n: 2})'
+  transition: pay
+  catch: [{error: direktiv.jq.badCommand, transition: done}]
+- {id: done, type: noop}
+)",
+                               {{"n", {{"x", 1}}}});
+  answer_newest(world, "a");
+  ASSERT_EQ(status(world, id), "complete");
+  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "pay"}), "instance.no_data");
+}
+
+TEST(Rerun, OfTheStateThatFailedHasItsDataThoughItDidNothing) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+states:
+- {id: a, type: noop, transform: 'jq({n: 2})', transition: b}
+- {id: b, type: noop, transform: .n.x}
+)");
+  world.must(RerunInstance{"default", key(id), "b"});
+  EXPECT_EQ(world.instance(id)["output"]["n"], 2);
+  EXPECT_EQ(world.instance(id)["run"], 2);
+}
+
+/// Fails at each run; the waits are 1 s, 2 s, 4 s, …
+constexpr const char* kRuns = R"(
+id: order
+retries: {maximumAttempts: 3, initialInterval: 1s, backoffCoefficient: 2}
+states:
+- {id: a, type: error, error: no.luck, message: no}
+)";
+
+TEST(Restart, BeginsTheWorkflowsPolicyAnew) {
+  for (const char* const how : {"retry", "restart", "rerun"}) {
+    World world;
+    const std::string id = start(world, kRuns);
+    world.run_for(seconds(10));
+    ASSERT_EQ(status(world, id), "failed");
+    EXPECT_EQ(world.instance(id)["run"], 3);
+    if (std::string_view(how) == "retry") {
+      world.must(RetryInstance{"default", key(id)});
+    } else if (std::string_view(how) == "restart") {
+      world.must(RestartInstance{"default", key(id)});
+    } else {
+      world.must(RerunInstance{"default", key(id), "a"});
+    }
+    world.restart();
+    const int run = std::string_view(how) == "retry" ? 3 : 4;
+    EXPECT_EQ(status(world, id), "waiting") << how;
+    world.run_for(seconds(1));
+    EXPECT_EQ(world.instance(id)["run"], run + 1) << how;
+    world.run_for(seconds(1));
+    EXPECT_EQ(world.instance(id)["run"], run + 1) << how;
+    world.run_for(seconds(1));
+    EXPECT_EQ(world.instance(id)["run"], run + 2) << how;
+    world.run_for(seconds(100));
+    EXPECT_EQ(status(world, id), "failed") << how;
+    EXPECT_EQ(world.instance(id)["run"], run + 2) << how;
+  }
+}
+
+TEST(Run, BehindAManualRetryHasTimeoutsOverAllAttemptsAgain) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+retries: {maximumAttempts: 2, initialInterval: 1s}
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, timeout: 1m, retry: 'fixed(3, 10s)'}
+)");
+  for (int run = 0; run < 2; ++run) {
+    world.run_for(minutes(1));
+    world.run_for(seconds(1));
+  }
+  ASSERT_EQ(status(world, id), "failed");
+  world.must(RetryInstance{"default", key(id)});
+  world.run_for(minutes(1));  // each attempt has a minute
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(id)["run"], 3);
+  world.run_for(seconds(40));
+  fail_newest(world);
+  world.run_for(seconds(19));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
+}
+
+TEST(Run, IsNotBegunBehindAnInterruptThatNothingCaught) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+retries: {maximumAttempts: 5, initialInterval: 1s}
+timeouts: {interrupt: 1m}
+states:
+- {id: a, type: consumeEvent, event: {type: never}}
+)");
+  world.run_for(minutes(1));
+  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.cancels.timeout");
+}
+
+TEST(Run, IsNotBegunByAStateThatIsTriedAgainInAnInstanceThatWasCancelledBetweenRuns) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+retries: {maximumAttempts: 5, initialInterval: 1h}
+states:
+- id: a
+  type: consumeEvent
+  event: {type: never}
+  timeout: 1s
+  retries: {max_attempts: 1, delay: PT10S, codes: ['*']}
+)");
+  world.run_for(seconds(12));
+  ASSERT_EQ(world.instance(id)["nextRetryAt"].is_null(), false);
+  world.must(CancelInstance{"default", key(id)});
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["run"], 2);
+  world.run_for(seconds(11));
+  EXPECT_EQ(world.instance(id)["run"], 2) << "the state's own next attempt, not another run";
+  EXPECT_THAT(world.history(id), Not(Contains("run a")));
+}
+
+TEST(Revived, InAPausedWorkflowWaitsForTheResume) {
+  for (const char* const how : {"retry", "restart", "rerun"}) {
+    World world;
+    const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+    fail_newest(world);
+    world.must(PauseWorkflow{.space = "default", .id = "order"});
+    if (std::string_view(how) == "retry") {
+      world.must(RetryInstance{"default", key(id)});
+    } else if (std::string_view(how) == "restart") {
+      world.must(RestartInstance{"default", key(id)});
+    } else {
+      world.must(RerunInstance{"default", key(id), "pay"});
+    }
+    EXPECT_EQ(status(world, id), "paused") << how;
+    world.restart();
+    world.run_for(hours(1));
+    EXPECT_THAT(world.functions.tasks(), SizeIs(1)) << how;
+    world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+    EXPECT_EQ(status(world, id), "waiting") << how;
+    EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << how;
+  }
+}
+
+TEST(Revived, TakesNoEventThatCameWhileItHadEnded) {
+  World world;
+  // Something that is on its way keeps the events of that type.
+  world.apply(R"(
+id: other
+functions:
+- {id: slow, type: knative-namespace, service: slow}
+states:
+- {id: a, type: action, action: {function: slow}, transition: b}
+- {id: b, type: consumeEvent, event: {type: paid}}
+)");
+  world.start("other");
+  const std::string id = start(world, R"(
+id: order
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: 1m}
+)");
+  world.run_for(minutes(1));
+  ASSERT_EQ(status(world, id), "failed");
+  world.publish("paid", "1", 5);
+  world.settle();
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(status(world, id), "waiting");
+  world.publish("paid", "2", 6);
+  world.settle();
+  EXPECT_EQ(world.instance(id)["output"]["paid"], 6);
+}
+
+TEST(Revived, BeginsANewChainOfGeneratedEvents) {
+  World world;
+  world.apply(R"(
+id: order
+start: {type: event, event: {type: go}}
+states:
+- {id: a, type: generateEvent, event: {type: went, source: test}}
+)");
+  world.publish("go", "1", nullptr, {{"millracehops", 100}});
+  world.settle_publishes();
+  EXPECT_EQ(world.dead_letters(), std::vector<std::string>{"millrace.limits.hops"});
+  const std::string id = world.instances()[0]["id"];
+  world.must(RestartInstance{"default", key(id)});
+  world.settle_publishes();
+  EXPECT_THAT(world.events("went"), SizeIs(1));
+}
+
+TEST(Resume, OfAWorkflowCountsTheSilenceOfItsFunctionsAnew) {
+  for (const bool of_workflow : {true, false}) {
+    World world;
+    world.functions.act("charge", {{.takes = std::nullopt}});
+    const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge, startToCloseTimeout: 2d, heartbeatTimeout: 10s, retries: {maximumAttempts: 1}}
+)");
+    world.run_for(seconds(5));
+    if (of_workflow) {
+      world.must(PauseWorkflow{.space = "default", .id = "order"});
+    } else {
+      world.must(PauseInstance{"default", key(id)});
+    }
+    world.run_for(hours(1));
+    EXPECT_EQ(status(world, id), "paused");
+    if (of_workflow) {
+      world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+    } else {
+      world.must(ResumeInstance{"default", key(id)});
+    }
+    world.run_for(seconds(9));
+    EXPECT_EQ(status(world, id), "waiting");
+    world.run_for(seconds(1));
+    EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
+  }
+}
+
+}  // namespace
+}  // namespace millrace
