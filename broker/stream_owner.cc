@@ -26,6 +26,10 @@ constexpr Duration kLookEach{500};
 /// again.
 constexpr Duration kAskEach{200};
 
+/// One on whose subject nobody listens is waited for so many times as long as one that is silent:
+/// it may be about to connect again, to another server of a cluster.
+constexpr int kAbsence = 3;
+
 /// How long the answer to one question is waited for.
 constexpr Duration kAnswerTime{1'000};
 
@@ -166,13 +170,9 @@ Status StreamOwner::look() {
     case OwnerStep::kClaim:
       break;
     case OwnerStep::kAsk: {
-      if (settings_.take_over && claimed_ == 0) {
-        // The present owner learns of it when it looks next, and must not be at work beside us.
-        TRY(claim(last));
-        pause(settings_.patience);
-        return {};
-      }
-      if (TRY(is_alive(found->record))) {
+      if (settings_.take_over && claimed_ == 0) return replace(last);
+      const Found owner = TRY(find_out(found->record));
+      if (owner == Found::kAlive) {
         lose(fmt::format(
             "the streams under \"{}\" belong to {}; it answers, so this process does not start: "
             "stop the other one, or give one of them a --stream-prefix of its own, or start this "
@@ -180,6 +180,7 @@ Status StreamOwner::look() {
             settings_.streams.prefix, describe(found->record)));
         return {};
       }
+      if (owner == Found::kSilent && claimed_ == 0) return replace(last);
       break;
     }
   }
@@ -217,32 +218,56 @@ Status StreamOwner::claim(uint64_t behind) {
   return {};
 }
 
-/// Asks until it answers, or has been silent for long enough. Where nobody listens its process has
-/// ended or lost its connection; that of our own folder has ended, since we hold its lock.
-Result<bool> StreamOwner::is_alive(const OwnerRecord& owner) {
+/// The same where the owner before may still be at work. It learns of its end when it looks next,
+/// and what it was allowed before is over when this returns.
+Status StreamOwner::replace(uint64_t behind) {
+  TRY(claim(behind));
+  pause(settings_.patience);
+  return {};
+}
+
+/// Asks until it answers, or has been silent for long enough. The process before us on our own
+/// folder has ended if nobody listens, since we hold the folder's lock.
+Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
   const bool is_our_folder =
       owner.store == settings_.self.store && owner.folder == settings_.self.folder;
-  const Time begin = steady_clock::now();
-  do {
+  Duration needed = settings_.patience;
+  Duration silent{0};
+  while (true) {
+    const Time begin = steady_clock::now();
     const Heard heard = ask(owner);
-    if (heard == Heard::kAnswer) return true;
-    if (!connection_.connected()) {
-      return fail("broker.unreachable", "the connection was lost while the owner was asked");
-    }
-    if (heard == Heard::kNobody && is_our_folder) return false;
+    if (heard == Heard::kAnswer) return Found::kAlive;
+    // A broker that is silent itself says nothing about the owner.
+    TRY(check_round_trip());
+    if (heard == Heard::kNobody && is_our_folder) return Found::kEnded;
+    if (heard == Heard::kNobody) needed = settings_.patience * kAbsence;
     {
       const std::lock_guard lock(mutex_);
       health_ = fail("broker.unreachable",
                      fmt::format("the streams belong to {}; it does not answer and is replaced "
-                                 "after {} s of silence",
-                                 describe(owner), settings_.patience.count() / 1000));
+                                 "after {} s without an answer",
+                                 describe(owner), needed.count() / 1000));
     }
     const bool goes_on = pause(heard == Heard::kNobody ? kAskEach : Duration(0));
     if (!goes_on) return fail("stopping", "millrace is stopping");
-  } while (steady_clock::now() - begin < settings_.patience);
-  spdlog::warn("{} owned the streams and has not answered for {} s: it is replaced",
-               describe(owner), settings_.patience.count() / 1000);
-  return false;
+    // Where it was us who were stopped meanwhile, the answer may be here and not read yet.
+    silent += std::min(std::chrono::duration_cast<Duration>(steady_clock::now() - begin),
+                       heard == Heard::kNobody ? kAskEach : kAnswerTime);
+    if (silent < needed) continue;
+    spdlog::warn("{} owned the streams and has not answered for {} s: it is replaced",
+                 describe(owner), needed.count() / 1000);
+    return Found::kSilent;
+  }
+}
+
+/// What was published before has reached the broker when this is ok.
+Status StreamOwner::check_round_trip() const {
+  const natsStatus status =
+      natsConnection_FlushTimeout(connection_.handle().get(), kAnswerTime.count());
+  if (status == NATS_OK) return {};
+  return fail("broker.unreachable",
+              fmt::format("NATS did not answer while the owner of the streams was asked: {}",
+                          natsStatus_GetText(status)));
 }
 
 /// The answer comes to the subject on which we are asked ourselves, so that no more permissions are
@@ -286,9 +311,12 @@ void StreamOwner::on_message(natsMsg* message) {
 void StreamOwner::owned(Time asked_at) {
   const Time until = asked_at + settings_.patience * 8 / 10;
   for (Connection* const guarded : settings_.guarded) guarded->allow_until(until);
+  const bool in_time = steady_clock::now() < until;
   {
     const std::lock_guard lock(mutex_);
-    health_ = {};
+    health_ = in_time ? Status()
+                      : fail("broker.unreachable",
+                             "NATS took too long to say who owns the streams: nothing is sent");
     changed_.notify_all();
   }
   if (std::exchange(told_, true)) return;
@@ -338,7 +366,8 @@ Status StreamOwner::wait_until_decided(Duration without_broker) const {
   const Time begin = steady_clock::now();
   std::unique_lock lock(mutex_);
   while (!health_ && !lost_ && !failed_) {
-    const Duration at_most = connection_.connected() ? settings_.patience * 3 : without_broker;
+    const Duration at_most =
+        connection_.connected() ? settings_.patience * (kAbsence + 2) : without_broker;
     if (steady_clock::now() - begin >= at_most) return {};
     changed_.wait_until(lock, begin + at_most);
   }

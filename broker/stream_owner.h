@@ -80,7 +80,9 @@ struct OwnerSettings {
   std::vector<Connection*> guarded;
   std::function<void()> on_owned = [] {};                           ///< once; on a thread of ours
   std::function<void(const Error&)> on_lost = [](const Error&) {};  ///< the same
-  Duration patience{3'000};  ///< one that is asked and silent for so long is replaced
+  /// One that is asked and silent for so long is replaced, and one that is not connected after
+  /// three times as long.
+  Duration patience{3'000};
 };
 
 /// Claims the streams as soon as there is a broker, and looks again and again whether they are
@@ -108,13 +110,21 @@ class StreamOwner {
  private:
   /// What came of a question.
   enum class Heard { kNothing, kNobody, kAnswer };
+  /// What came of asking again and again.
+  enum class Found {
+    kAlive,
+    kSilent,  ///< it may come back
+    kEnded,
+  };
   using Time = std::chrono::steady_clock::time_point;
 
   void run();
   Status look();
   Result<std::optional<StoredOwner>> newest() const;
   Status claim(uint64_t behind);
-  Result<bool> is_alive(const OwnerRecord& owner);
+  Status replace(uint64_t behind);
+  Result<Found> find_out(const OwnerRecord& owner);
+  Status check_round_trip() const;
   Heard ask(const OwnerRecord& owner);
   void on_message(__natsMsg* message);
   void give_back();

@@ -1,6 +1,7 @@
 #include "broker/stream_owner.h"
 
 #include <atomic>
+#include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -188,6 +189,48 @@ TEST_F(StreamOwnerTest, GoesOnWhereTheBrokerHasLostItsMessage) {
   }));
   EXPECT_TRUE(is_refused(*start(record('b', "0b", "2"))));
   EXPECT_EQ(one->lost, 0);
+}
+
+TEST_F(StreamOwnerTest, AnOwnerIsNotReplacedWhereItIsTheBrokerThatIsSilent) {
+  const OwnerRecord silent = record('e', "0e", "5");
+  {
+    const auto first = start(record('a'));
+    ASSERT_TRUE(owns(*first));
+  }
+  put(silent);
+  client_->subscribe("millrace.owner." + silent.process);
+  client_->flush();
+  const auto one = start(record('b'));
+  std::optional<RawNatsClient::Message> question = client_->next(kLongEnough);
+  ::kill(server_.process().pid(), SIGSTOP);
+  ASSERT_TRUE(question);
+  EXPECT_TRUE(comes_to_hold([&] {
+    const Status health = one->owner->health();
+    return !health && health.error().message.starts_with("NATS did not answer");
+  }));
+  EXPECT_EQ(one->owned, 0);
+  ::kill(server_.process().pid(), SIGCONT);
+  while (one->lost == 0 && question) {
+    client_->publish(question->reply, dump_json(encode(silent)));
+    client_->flush();
+    question = client_->next(Duration(100));
+    if (!question && one->lost == 0) question = client_->next(kLongEnough);
+  }
+  EXPECT_TRUE(is_refused(*one));
+  EXPECT_EQ(one->owned, 0);
+}
+
+TEST_F(StreamOwnerTest, ASuccessorWaitsBehindItsMessageUntilTheOwnerBeforeIsLockedOut) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  client_->subscribe("millrace.owner");
+  client_->flush();
+  One two(server_, {.self = record('b', "0b", "2"), .take_over = true, .patience = kLongEnough});
+  ASSERT_TRUE(client_->next(kLongEnough));
+  ASSERT_TRUE(is_refused(*one));
+  EXPECT_FALSE(one->guarded->connected());
+  EXPECT_FALSE(two.guarded->connected());
+  EXPECT_EQ(two.owned, 0);
 }
 
 TEST_F(StreamOwnerTest, UnderAnotherPrefixHasStreamsOfItsOwn) {
