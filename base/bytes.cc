@@ -31,9 +31,15 @@ std::optional<std::string> base64_decode(std::string_view text) {
 }
 
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts) {
+  return keyed_fingerprint("", parts);
+}
+
+Fingerprint keyed_fingerprint(std::string_view key, std::initializer_list<std::string_view> parts) {
   crypto_generichash_state state;
   Fingerprint out;
-  crypto_generichash_init(&state, nullptr, 0, out.size());
+  CHECK(crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(key.data()),
+                                key.size(), out.size()) == 0,
+        "a key of {} bytes", key.size());
   for (const std::string_view part : parts) {
     const uint64_t size = part.size();
     std::array<unsigned char, 8> prefix;

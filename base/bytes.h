@@ -21,6 +21,10 @@ using Fingerprint = std::array<uint8_t, 16>;
 /// BLAKE2b of the parts, each with its length, so that ("ab","c") and ("a","bc") differ.
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts);
 
+/// The same keyed with `key`, of 64 bytes at most, so that only its holder can compute it; an empty
+/// key gives fingerprint().
+Fingerprint keyed_fingerprint(std::string_view key, std::initializer_list<std::string_view> parts);
+
 /// Whether each byte is one of ` ` to `~`.
 bool is_printable_ascii(std::string_view bytes);
 

@@ -1,6 +1,7 @@
 #include "broker/connection.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <iterator>
@@ -66,13 +67,18 @@ std::vector<std::string> without_logins(std::vector<std::string> servers) {
 }
 
 struct Connection::State {
-  explicit State(ConnectionSettings given) : settings(std::move(given)) {}
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  explicit State(ConnectionSettings given)
+      : settings(std::move(given)),
+        allowed_until(settings.guarded ? SteadyTime::min() : SteadyTime::max()) {}
 
   const ConnectionSettings settings;
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
-  bool connected = false;
+  bool connected = false;  ///< to the server, allowed or not
+  std::atomic<SteadyTime> allowed_until;
   bool closed = false;  ///< nats.c is through with `handle` and calls us no more
   bool stopping = false;
   std::string complaint;
@@ -90,6 +96,12 @@ struct Connection::State {
   void keep();
   void tell(LinkChange change);
   void set_connected(bool now);
+  Status check_usable(std::string_view doing) const;
+  bool allowed() const { return std::chrono::steady_clock::now() < allowed_until.load(); }
+  bool is_connected() const {
+    const std::lock_guard lock(mutex);
+    return connected;
+  }
 
   static State& of(void* closure) { return *static_cast<State*>(closure); }
 };
@@ -233,7 +245,22 @@ void Connection::State::set_connected(bool now) {
     connected = now;
     changed.notify_all();
   }
+  if (now && !allowed()) return;
   tell(now ? LinkChange::kConnected : LinkChange::kDisconnected);
+}
+
+Status Connection::State::check_usable(std::string_view doing) const {
+  if (!is_connected()) {
+    const std::lock_guard lock(mutex);
+    return fail("broker.unreachable",
+                fmt::format("{}: not connected to {}{}{}", doing, shown(settings.servers),
+                            complaint.empty() ? "" : ": ", complaint));
+  }
+  if (!allowed()) {
+    return fail("broker.unreachable",
+                fmt::format("{}: this process does not own the streams", doing));
+  }
+  return {};
 }
 
 void Connection::State::tell(LinkChange change) {
@@ -245,6 +272,12 @@ Connection::Connection(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings) {
   if (settings.servers.empty()) return fail("broker.settings", "no server to connect to is given");
+  if (settings.js_domain.find_first_of(".*> \t\r\n") != std::string::npos) {
+    return fail("broker.settings",
+                fmt::format("the JetStream domain \"{}\" is not one token: it has "
+                            "a dot, a wildcard or a blank",
+                            settings.js_domain));
+  }
   auto state = std::make_unique<State>(std::move(settings));
   TRY(state->connect());
   state->keeper = std::thread(&State::keep, state.get());
@@ -263,9 +296,17 @@ Connection::~Connection() {
   state_->changed.wait(lock, [this] { return state_->closed; });
 }
 
-bool Connection::connected() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->connected;
+bool Connection::connected() const { return state_->is_connected() && state_->allowed(); }
+
+void Connection::allow_until(std::chrono::steady_clock::time_point until) {
+  const bool was_allowed = state_->allowed();
+  state_->allowed_until = until;
+  if (!was_allowed && connected()) state_->tell(LinkChange::kConnected);
+}
+
+void Connection::forbid() {
+  state_->allowed_until = State::SteadyTime::min();
+  if (state_->is_connected()) state_->tell(LinkChange::kDisconnected);
 }
 
 bool Connection::wait_until_connected(Duration at_most) const {
@@ -287,12 +328,7 @@ void Connection::unwatch(uint64_t watch) {
 Result<NatsMessage> Connection::request(std::string_view subject, std::string_view data,
                                         Duration at_most) const {
   const std::string doing = fmt::format("request to {}", subject);
-  if (!connected()) {
-    const std::string complaint = last_complaint();
-    return fail("broker.unreachable",
-                fmt::format("{}: not connected to {}{}{}", doing, shown(state_->settings.servers),
-                            complaint.empty() ? "" : ": ", complaint));
-  }
+  TRY(state_->check_usable(doing));
   natsMsg* raw = nullptr;
   const natsStatus status =
       natsConnection_Request(&raw, handle().get(), std::string(subject).c_str(), data.data(),
@@ -304,8 +340,35 @@ Result<NatsMessage> Connection::request(std::string_view subject, std::string_vi
   return message;
 }
 
+std::string Connection::api_subject(std::string_view subject) const {
+  const std::string& domain = state_->settings.js_domain;
+  if (domain.empty()) return fmt::format("$JS.API.{}", subject);
+  return fmt::format("$JS.{}.API.{}", domain, subject);
+}
+
+Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_most) const {
+  const std::string doing = fmt::format("request to {}", message.subject);
+  TRY(state_->check_usable(doing));
+  natsMsg* raw = nullptr;
+  natsStatus status = natsMsg_Create(&raw, message.subject.c_str(), nullptr, message.data.data(),
+                                     static_cast<int>(message.data.size()));
+  const NatsMsgHandle question(raw);
+  for (const auto& [name, value] : message.headers) {
+    if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
+  }
+  natsMsg* answered = nullptr;
+  if (status == NATS_OK) {
+    status = natsConnection_RequestMsg(&answered, handle().get(), raw, at_most.count());
+  }
+  const NatsMsgHandle answer(answered);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, doing));
+  NatsMessage read;
+  read_message(answer.get(), read);
+  return read;
+}
+
 Result<Json> Connection::api(std::string_view subject, const Json& body, Duration at_most) const {
-  const std::string full = fmt::format("$JS.API.{}", subject);
+  const std::string full = api_subject(subject);
   const NatsMessage message = TRY(request(full, dump_json(body), at_most));
   Result<Json> answer = parse_json(message.data);
   if (!answer || !answer->is_object()) {

@@ -3,6 +3,7 @@
 // nats.c and must return at once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,9 @@ struct ConnectionSettings {
   std::string tls_ca_file;
   std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
   std::string tls_key_file;
+  /// Whether it counts as connected only where allow_until() says so.
+  bool guarded = false;
+  std::string js_domain;  ///< of JetStream: its API is asked there; empty: where the server is
   /// Whether each message is written to the socket by itself. Else many go in one write, and who
   /// sends them flushes: a system call here and a read there saved for each.
   bool send_at_once = true;
@@ -61,7 +65,14 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  /// Whether it can be used: it is connected, and allowed where it is guarded.
   bool connected() const;
+
+  /// A guarded one may be used until then, by the steady clock; each call replaces the time of the
+  /// one before. Where it was not allowed, those who watch hear that it is connected.
+  void allow_until(std::chrono::steady_clock::time_point until);
+  /// It may not be used any more; those who watch hear that it is disconnected.
+  void forbid();
 
   /// Waits until it is connected; false: not within `at_most`.
   bool wait_until_connected(Duration at_most) const;
@@ -74,6 +85,12 @@ class Connection {
   /// connection, or nobody listens there), `broker.timeout`, `broker.protocol`.
   Result<NatsMessage> request(std::string_view subject, std::string_view data,
                               Duration at_most = kRequestTimeout) const;
+
+  /// The same with headers.
+  Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
+
+  /// A subject of the JetStream API, in the domain; `subject` is what follows `$JS.API.`.
+  std::string api_subject(std::string_view subject) const;
 
   /// One request of the JetStream API; `subject` is what follows `$JS.API.`. Errors as request(),
   /// and what the broker answers: `broker.not_found` (its code 404), `broker.refused`.

@@ -66,8 +66,8 @@ Json list_item(const StoredMessage& stored) {
 
 }  // namespace
 
-Result<Json> list_dead_letters(Connection& connection, std::string_view space, size_t limit,
-                               std::string_view cursor) {
+Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
+                               std::string_view space, size_t limit, std::string_view cursor) {
   uint64_t last = 0;
   if (!cursor.empty()) {
     const char* const end = cursor.data() + cursor.size();
@@ -78,11 +78,12 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view space, s
                               cursor));
     }
   }
-  const std::string subjects = fmt::format("millrace.dlq.{}.>", subject_token(space));
+  const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;
+  const std::string subjects = fmt::format("{}.dlq.{}.>", prefix, subject_token(space));
   Json page = {{"items", Json::array()}};
   while (true) {
-    const Result<StoredMessage> stored = fetch_stored(
-        connection, kDeadLettersStream, {{"seq", last + 1}, {"next_by_subj", subjects}});
+    const Result<StoredMessage> stored =
+        fetch_stored(connection, stream, {{"seq", last + 1}, {"next_by_subj", subjects}});
     if (!stored && stored.error().code == "broker.not_found") return page;
     if (!stored) return tl::unexpected(stored.error());
     if (page["items"].size() == limit) {  // there is one more

@@ -19,7 +19,7 @@ inline constexpr size_t kDeadLetterPreviewBytes = 4096;
 /// the message as received, `data` its head as text ("encoding":"utf-8") or in Base64 ("base64").
 /// `cursor` is the `next` of the page before, which the last page does not have. Errors:
 /// `dlq.cursor`, and those of Connection::api.
-Result<Json> list_dead_letters(Connection& connection, std::string_view space, size_t limit,
-                               std::string_view cursor);
+Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
+                               std::string_view space, size_t limit, std::string_view cursor);
 
 }  // namespace millrace

@@ -128,15 +128,22 @@ void DevServer::hold_port() {
   port_hold_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   ::setsockopt(port_hold_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port_);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(port_hold_, any, size) == 0 && ::getsockname(port_hold_, any, &size) == 0) {
+  const auto hold = [this](uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(port_hold_, any, size) != 0 || ::getsockname(port_hold_, any, &size) != 0) {
+      return false;
+    }
     port_ = ntohs(address.sin_port);
-  }
+    return true;
+  };
+  const uint16_t preferred = settings_.preferred_port;
+  if (port_ == 0 && preferred != 0 && hold(preferred)) return;
+  hold(port_);
 }
 
 Status DevServer::launch() {

@@ -16,7 +16,8 @@ namespace millrace {
 struct DevServerSettings {
   std::filesystem::path folder;         ///< made if missing: store, configuration and log
   std::string program = "nats-server";  ///< looked for in PATH, unless it is a path
-  uint16_t port = 0;                    ///< 0: a free one
+  uint16_t port = 0;                    ///< 0: a free one,
+  uint16_t preferred_port = 0;          ///< this one if it is free; 0: any
   std::string configuration;            ///< lines added to its configuration file
 };
 

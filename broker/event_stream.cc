@@ -46,6 +46,7 @@ class JetStreamEvents::Reader {
         settings_(settings),
         keeper_(keeper),
         sink_(sink),
+        prefix_(settings.stream.subjects.substr(0, settings.stream.subjects.find('>'))),
         position_(cursor),
         random_(std::random_device{}()) {
     watch_ = connection_.watch([this](LinkChange change) {
@@ -112,7 +113,8 @@ class JetStreamEvents::Reader {
   Status health_ = fail("broker.unreachable", "not connected yet");
 
   // Only for the thread.
-  Cursor position_;  ///< the last message that was handed over or waits in chunk_
+  const std::string prefix_;  ///< of the stream's subjects
+  Cursor position_;           ///< the last message that was handed over or waits in chunk_
   bool caught_up_ = false;
   std::string logged_health_;  ///< the last code in the log; empty: it reads
   std::optional<steady_clock::time_point> missing_since_;
@@ -241,7 +243,8 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
 void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryNumbers& numbers) {
   const DeliveredAs as{.sequence = numbers.stream_sequence,
                        .stamped = broker_time(numbers.stamped),
-                       .more = numbers.pending > 0};
+                       .more = numbers.pending > 0,
+                       .prefix = prefix_};
   crash_point(CrashPoint::kPulled);
   NatsMessage plain;
   const bool sure = read_message(message.get(), plain);

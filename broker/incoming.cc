@@ -6,17 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "cloudevents/subject.h"
-
 namespace millrace {
 
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
-  std::optional<std::string> space = subject_namespace(message.subject);
+  std::optional<std::string> space = subject_namespace(message.subject, as.prefix);
   if (!space) {
     Error reason{"event.subject",
                  fmt::format("the subject \"{}\" names no namespace and type; expected "
                              "{}<namespace>.<type>",
-                             message.subject, kEventSubjectPrefix)};
+                             message.subject, as.prefix)};
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(reason), std::move(message)};
   }
   Result<EncodedEvent> event = EncodedEvent::take(message);

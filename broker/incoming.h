@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
+#include "cloudevents/subject.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
@@ -15,6 +17,8 @@ struct DeliveredAs {
   uint64_t sequence = 0;
   TimePoint stamped;
   bool more = false;  ///< others wait behind it
+  /// What subjects of the stream begin with.
+  std::string_view prefix = kEventSubjectPrefix;
 };
 
 /// An EventInput, or an UnreadableInput that keeps `message` as it is: `event.*` as decode_nats

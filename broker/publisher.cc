@@ -64,8 +64,12 @@ Result<PublishAck> read_publish_ack(std::string_view json) {
 
 class JetStreamPublisher::Sender {
  public:
-  Sender(Connection& connection, Duration ack_timeout, std::function<void()> no_stream)
-      : connection_(connection), ack_timeout_(ack_timeout), no_stream_(std::move(no_stream)) {
+  Sender(Connection& connection, Duration ack_timeout, std::function<void()> no_stream,
+         std::string prefix)
+      : connection_(connection),
+        ack_timeout_(ack_timeout),
+        no_stream_(std::move(no_stream)),
+        prefix_(std::move(prefix)) {
     natsInbox* raw = nullptr;
     natsInbox_Create(&raw);
     const NatsInboxHandle inbox(raw);
@@ -92,6 +96,7 @@ class JetStreamPublisher::Sender {
   }
 
   void publish(NatsMessage message, Done done) {
+    if (prefix_ != kDefaultPrefix) message.subject = broker_subject(prefix_, message.subject);
     Status checked = check_message(message, connection_.max_payload());
     if (!checked) {
       done(tl::unexpected(std::move(checked).error()));
@@ -138,6 +143,7 @@ class JetStreamPublisher::Sender {
   Connection& connection_;
   const Duration ack_timeout_;
   const std::function<void()> no_stream_;
+  const std::string prefix_;
   std::string inbox_;  ///< ends in a dot; the number of the message follows
   uint64_t watch_ = 0;
 
@@ -295,8 +301,9 @@ void JetStreamPublisher::Sender::expire() {
 }
 
 JetStreamPublisher::JetStreamPublisher(Connection& connection, Duration ack_timeout,
-                                       std::function<void()> no_stream)
-    : sender_(std::make_unique<Sender>(connection, ack_timeout, std::move(no_stream))) {}
+                                       std::function<void()> no_stream, std::string prefix)
+    : sender_(std::make_unique<Sender>(connection, ack_timeout, std::move(no_stream),
+                                       std::move(prefix))) {}
 
 JetStreamPublisher::~JetStreamPublisher() = default;
 

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/stream_options.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
@@ -18,9 +20,10 @@ inline constexpr Duration kAckTimeout{5000};
 class JetStreamPublisher : public Publisher {
  public:
   /// `connection` outlives it. `no_stream` is called, on any thread, when no stream took a message.
+  /// What is published under `millrace.` goes under the prefix (broker_subject).
   explicit JetStreamPublisher(
       Connection& connection, Duration ack_timeout = kAckTimeout,
-      std::function<void()> no_stream = [] {});
+      std::function<void()> no_stream = [] {}, std::string prefix = std::string(kDefaultPrefix));
 
   /// What is still waiting ends with `broker.unreachable`; no `done` is called after it. Not from
   /// within a `done`.

@@ -62,9 +62,10 @@ PullConsumer::~PullConsumer() {
   if (subscription_ != nullptr) connection_.retire(subscription_);
   if (name_.empty()) return;
   // One that stays because this gets lost goes by its inactive threshold.
-  natsConnection_Publish(handle_.get(),
-                         fmt::format("$JS.API.CONSUMER.DELETE.{}.{}", stream_name_, name_).c_str(),
-                         nullptr, 0);
+  natsConnection_Publish(
+      handle_.get(),
+      connection_.api_subject(fmt::format("CONSUMER.DELETE.{}.{}", stream_name_, name_)).c_str(),
+      nullptr, 0);
 }
 
 Status PullConsumer::listen() {
@@ -78,6 +79,12 @@ Status PullConsumer::listen() {
   if (status == NATS_OK) status = natsSubscription_SetPendingLimits(subscription_, -1, -1);
   if (status != NATS_OK) return tl::unexpected(nats_error(status, "subscribing to an inbox"));
   return {};
+}
+
+void PullConsumer::note_name(std::string name) {
+  name_ = std::move(name);
+  next_subject_ =
+      connection_.api_subject(fmt::format("CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_));
 }
 
 /// When the broker took the message that it has there; nullopt: it has none, somebody deleted it.
@@ -124,7 +131,7 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
   const ResumePoint point = TRY(choose_start(stream, cursor, config));
   const Json made = TRY(connection_.api("CONSUMER.CREATE." + stream_name_,
                                         {{"stream_name", stream_name_}, {"config", config}}));
-  name_ = text_field(made, "name");
+  note_name(text_field(made, "name"));
   if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
   start_ = position_at(point, cursor, state_of(stream));
   loss_ = point.loss;
@@ -162,7 +169,7 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
                                            {"max_ack_pending", unacknowledged},
                                            {"max_waiting", 64},
                                            {"replay_policy", "instant"}}}}));
-  name_ = text_field(made, "name");
+  note_name(text_field(made, "name"));
   if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
   started_at_the_end_ = count_field(made, "num_pending") == 0;
   return {};
@@ -217,11 +224,10 @@ PullConsumer::Got PullConsumer::note_status(std::string_view subject, natsMsg* m
 
 bool PullConsumer::send_requests() {
   while (const std::optional<uint64_t> request = window_.next_request()) {
-    const std::string subject = fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_);
     const std::string body = fmt::format(
         R"({{"batch":{},"max_bytes":{},"expires":{},"idle_heartbeat":{}}})", window_.batch(),
         request_bytes_, nanoseconds(settings_.expires), nanoseconds(settings_.heartbeat));
-    if (natsConnection_PublishRequest(handle_.get(), subject.c_str(),
+    if (natsConnection_PublishRequest(handle_.get(), next_subject_.c_str(),
                                       fmt::format("{}{}", inbox_, *request).c_str(), body.data(),
                                       static_cast<int>(body.size())) != NATS_OK) {
       return false;

@@ -78,6 +78,7 @@ class PullConsumer {
   PullConsumer(Connection& connection, const PullSettings& settings);
 
   Status listen();
+  void note_name(std::string name);
   Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
   Status make_queue(std::string_view name, size_t unacknowledged);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
@@ -98,6 +99,7 @@ class PullConsumer {
   std::string inbox_;  ///< fresh for each consumer; ends in a dot, the request's number follows
   std::string stream_name_;
   std::string name_;
+  std::string next_subject_;  ///< where messages are asked for
   PullWindow window_;
   size_t request_bytes_ = 0;
   uint64_t last_ = 0;  ///< the consumer's own sequence of the last message

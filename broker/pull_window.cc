@@ -1,5 +1,6 @@
 #include "broker/pull_window.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -12,9 +13,11 @@ bool read_number(std::string_view token, Number& number) {
   return !token.empty() && std::from_chars(token.data(), end, number).ptr == end;
 }
 
-}  // namespace
+/// Without `$JS.ACK` and what may stand between that and the stream.
+using AckTokens = std::array<std::string_view, 7>;
+enum : size_t { kConsumer = 1, kStreamSequence = 3, kConsumerSequence, kStamped, kPending };
 
-std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject) {
+std::optional<AckTokens> split_ack_subject(std::string_view subject) {
   constexpr size_t kShort = 9;
   constexpr size_t kLong = 11;  // and perhaps a token behind, which says nothing to us
   if (!subject.starts_with("$JS.ACK.")) return std::nullopt;
@@ -28,15 +31,28 @@ std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject) {
     subject.remove_prefix(dot + 1);
   }
   if (count != kShort && count != kLong && count != kLong + 1) return std::nullopt;
-  const size_t at = count == kShort ? 5 : 7;  // behind names and the count of deliveries
+  AckTokens found;
+  std::copy_n(tokens.begin() + (count == kShort ? 2 : 4), found.size(), found.begin());
+  return found;
+}
+
+}  // namespace
+
+std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject) {
+  const std::optional<AckTokens> tokens = split_ack_subject(subject);
   DeliveryNumbers numbers;
-  if (!read_number(tokens[at], numbers.stream_sequence) ||
-      !read_number(tokens[at + 1], numbers.consumer_sequence) ||
-      !read_number(tokens[at + 2], numbers.stamped) ||
-      !read_number(tokens[at + 3], numbers.pending)) {
+  if (!tokens || !read_number((*tokens)[kStreamSequence], numbers.stream_sequence) ||
+      !read_number((*tokens)[kConsumerSequence], numbers.consumer_sequence) ||
+      !read_number((*tokens)[kStamped], numbers.stamped) ||
+      !read_number((*tokens)[kPending], numbers.pending)) {
     return std::nullopt;
   }
   return numbers;
+}
+
+std::string_view consumer_of_ack(std::string_view subject) {
+  const std::optional<AckTokens> tokens = split_ack_subject(subject);
+  return tokens ? (*tokens)[kConsumer] : std::string_view();
 }
 
 std::optional<uint64_t> PullWindow::next_request() {

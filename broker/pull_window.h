@@ -34,6 +34,9 @@ struct DeliveryNumbers {
 /// and the form with a domain and an account's hash in front and perhaps a token behind.
 std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject);
 
+/// The name of the consumer in such a subject; empty: it is none.
+std::string_view consumer_of_ack(std::string_view subject);
+
 /// Requests for messages that were sent ahead. The server serves them in their order, so a message
 /// counts against the oldest.
 class PullWindow {

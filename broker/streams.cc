@@ -17,19 +17,30 @@ const char* name_of(Retention retention) {
   return retention == Retention::kLimits ? "limits" : "workqueue";
 }
 
+/// Where the servers may place it; null: where they like.
+Json placement(const StreamSettings& settings) {
+  Json placement;
+  if (!settings.cluster.empty()) placement["cluster"] = settings.cluster;
+  if (!settings.tags.empty()) placement["tags"] = settings.tags;
+  return placement;
+}
+
 Json configuration(const StreamSettings& settings) {
-  return {{"name", settings.name},
-          {"subjects", Json::array({settings.subjects})},
-          {"retention", name_of(settings.retention)},
-          {"discard", "old"},
-          {"storage", "file"},
-          {"max_consumers", -1},
-          {"max_msgs", -1},
-          {"max_bytes", -1},
-          {"max_msg_size", -1},
-          {"max_age", nanoseconds(settings.max_age)},
-          {"duplicate_window", nanoseconds(settings.duplicate_window)},
-          {"num_replicas", settings.replicas}};
+  const bool refuses = settings.retention == Retention::kWorkQueue && settings.max_bytes;
+  Json wanted = {{"name", settings.name},
+                 {"subjects", Json::array({settings.subjects})},
+                 {"retention", name_of(settings.retention)},
+                 {"discard", refuses ? "new" : "old"},
+                 {"storage", "file"},
+                 {"max_consumers", -1},
+                 {"max_msgs", settings.max_messages},
+                 {"max_bytes", settings.max_bytes ? Json(*settings.max_bytes) : Json(-1)},
+                 {"max_msg_size", -1},
+                 {"max_age", nanoseconds(settings.max_age)},
+                 {"duplicate_window", nanoseconds(settings.duplicate_window)},
+                 {"num_replicas", settings.replicas}};
+  if (Json where = placement(settings); !where.is_null()) wanted["placement"] = std::move(where);
+  return wanted;
 }
 
 /// Tasks and answers that nobody takes are no use for ever, but a millrace or its workers may be
@@ -58,6 +69,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      "what is sent again later than that is stored twice (nanoseconds); instances take an event "
      "once all the same"},
     {"num_replicas", "how many servers may be lost depends on it"},
+    {"placement", "the servers place it elsewhere than was asked for"},
 });
 
 /// What must not be: an error names the stream, the setting, what was found and what is wanted.
@@ -91,31 +103,47 @@ Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings)
 
 }  // namespace
 
-StreamSettings events_stream() {
-  return {.name = std::string(kEventsStream), .subjects = "millrace.events.>"};
+namespace {
+
+/// The stream of that family, `events` on subjects, `EVENTS` in names.
+StreamSettings stream_of(const StreamOptions& options, std::string_view on_subjects,
+                         std::string_view in_names, const StreamLimits& limits,
+                         StreamSettings made) {
+  made.name = stream_name(options.prefix, in_names);
+  made.subjects = fmt::format("{}.{}.>", options.prefix, on_subjects);
+  made.max_age = limits.max_age.value_or(made.max_age);
+  // The broker refuses a window in which more is known than is kept.
+  made.duplicate_window = std::min(made.duplicate_window, made.max_age);
+  made.max_bytes = limits.max_bytes;
+  made.replicas = options.replicas;
+  made.cluster = options.cluster;
+  made.tags = options.tags;
+  return made;
 }
 
-StreamSettings dead_letters_stream() {
-  return {.name = std::string(kDeadLettersStream), .subjects = "millrace.dlq.>"};
+}  // namespace
+
+StreamSettings events_stream(const StreamOptions& options) {
+  return stream_of(options, "events", "EVENTS", options.events, {});
 }
 
-StreamSettings lifecycle_stream() {
-  return {.name = std::string(kLifecycleStream), .subjects = "millrace.lifecycle.>"};
+StreamSettings dead_letters_stream(const StreamOptions& options) {
+  return stream_of(options, "dlq", "DLQ", options.dead_letters, {});
 }
 
-StreamSettings tasks_stream() {
-  return {.name = std::string(kTasksStream),
-          .subjects = "millrace.tasks.>",
-          .retention = Retention::kWorkQueue,
-          .max_age = kTasksKept,
-          .duplicate_window = kTaskKnown};
+StreamSettings lifecycle_stream(const StreamOptions& options) {
+  return stream_of(options, "lifecycle", "LIFECYCLE", options.lifecycle, {});
 }
 
-StreamSettings results_stream() {
-  return {.name = std::string(kResultsStream),
-          .subjects = "millrace.results.>",
-          .retention = Retention::kWorkQueue,
-          .max_age = kTasksKept};
+StreamSettings tasks_stream(const StreamOptions& options) {
+  return stream_of(
+      options, "tasks", "TASKS", options.tasks,
+      {.retention = Retention::kWorkQueue, .max_age = kTasksKept, .duplicate_window = kTaskKnown});
+}
+
+StreamSettings results_stream(const StreamOptions& options) {
+  return stream_of(options, "results", "RESULTS", options.results,
+                   {.retention = Retention::kWorkQueue, .max_age = kTasksKept});
 }
 
 Result<int64_t> parse_nanoseconds(std::string_view text) {
@@ -167,7 +195,7 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
   const Json wanted = configuration(settings);
   for (const Setting& setting : kSettings) {
     const Json& found = field(config, setting.key);
-    if (found == field(wanted, setting.key)) continue;
+    if (found == field(wanted, setting.key) || !wanted.contains(setting.key)) continue;
     info.notes.push_back(fmt::format("stream {} has {} {} instead of {}: {}", settings.name,
                                      setting.key, dump_json(found),
                                      dump_json(field(wanted, setting.key)), setting.meaning));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +12,11 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/stream_options.h"
 
 namespace millrace {
 
+// The names under the default prefix.
 inline constexpr std::string_view kEventsStream = "MILLRACE_EVENTS";
 inline constexpr std::string_view kDeadLettersStream = "MILLRACE_DLQ";
 inline constexpr std::string_view kLifecycleStream = "MILLRACE_LIFECYCLE";
@@ -23,21 +26,27 @@ inline constexpr std::string_view kResultsStream = "MILLRACE_RESULTS";
 /// When a message leaves a stream: by the stream's limits alone, or once it is acknowledged.
 enum class Retention { kLimits, kWorkQueue };
 
-/// What a stream is made with: file storage, discard old.
+/// What a stream is made with: file storage, and discard old; a work queue with a bound on its
+/// bytes refuses new messages instead, so that none is lost that is not done.
 struct StreamSettings {
   std::string name;
   std::string subjects;  ///< with wildcards
   Retention retention = Retention::kLimits;
   Duration max_age = std::chrono::days(7);
   Duration duplicate_window = std::chrono::minutes(2);
+  std::optional<uint64_t> max_bytes = std::nullopt;
+  int64_t max_messages = -1;  ///< -1: no bound
   int replicas = 1;
+  std::string cluster = {};  ///< StreamOptions
+  std::vector<std::string> tags = {};
 };
 
-StreamSettings events_stream();        ///< MILLRACE_EVENTS, `millrace.events.>`
-StreamSettings dead_letters_stream();  ///< MILLRACE_DLQ, `millrace.dlq.>`
-StreamSettings lifecycle_stream();     ///< MILLRACE_LIFECYCLE, `millrace.lifecycle.>`
-StreamSettings tasks_stream();         ///< MILLRACE_TASKS, `millrace.tasks.>`, a work queue
-StreamSettings results_stream();       ///< MILLRACE_RESULTS, `millrace.results.>`, a work queue
+// The streams of a millrace; under the default prefix their subjects are `millrace.events.>` …
+StreamSettings events_stream(const StreamOptions& options = {});
+StreamSettings dead_letters_stream(const StreamOptions& options = {});
+StreamSettings lifecycle_stream(const StreamOptions& options = {});
+StreamSettings tasks_stream(const StreamOptions& options = {});    ///< a work queue
+StreamSettings results_stream(const StreamOptions& options = {});  ///< a work queue
 
 struct StreamInfo {
   int64_t created = 0;          ///< nanoseconds

@@ -7,9 +7,12 @@
 namespace millrace {
 namespace {
 
-/// How many messages are overheard at most that are not acknowledged to us yet: others may use the
-/// stream too.
+/// Words that are overheard of messages which are not acknowledged to us yet: of so many messages,
+/// so many of each, for so long at most. Others may use the stream too, and what is said of their
+/// messages is never asked for.
 constexpr size_t kMostEarly = 16'384;
+constexpr size_t kMostEarlyWords = 8;
+constexpr Duration kEarlyKept{10'000};
 
 TaskReport unavailable(const InstanceId& task, std::string why) {
   return {task, TaskEnded{.result = tl::unexpected<WorkflowError>(
@@ -18,10 +21,15 @@ TaskReport unavailable(const InstanceId& task, std::string why) {
 
 }  // namespace
 
-void TaskBook::add(const InstanceId& task, bool queued, NatsMessage message) {
+void TaskBook::add(const InstanceId& task, std::string_view space, bool queued,
+                   NatsMessage message) {
   const auto [at, is_new] = tasks_.try_emplace(task);
   if (!is_new) return;
-  at->second.unbegun = unbegun_.try_emplace(queued ? message.subject : std::string()).first;
+  const auto [subject, is_new_subject] =
+      subjects_.try_emplace(queued ? message.subject : std::string());
+  if (queued && is_new_subject) subject->second.consumer = task_consumer(message.subject);
+  at->second.subject = subject;
+  at->second.space = spaces_.emplace(space).first;
   at->second.message = std::make_shared<const NatsMessage>(std::move(message));
   at->second.queued = queued;
   ++unsent_;
@@ -117,6 +125,7 @@ void TaskBook::link_lost() {
     send_again(task);
   }
   early_.clear();
+  early_in_order_.clear();
 }
 
 std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAck& ack, Time now) {
@@ -132,15 +141,17 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
   Entry& entry = at->second;
   entry.sequence = ack.sequence;
   by_sequence_[ack.sequence] = task;
-  entry.unbegun->second[ack.sequence] = task;
+  entry.subject->second.unbegun[ack.sequence] = task;
   if (const auto early = early_.find(ack.sequence); early != early_.end()) {
-    for (const AckWord word : early->second) {
+    for (const auto& [consumer, word] : early->second.words) {
+      if (consumer != entry.subject->second.consumer) continue;
       if (std::optional<TaskReport> report = apply(task, entry, word, now)) {
         reports.push_back(*std::move(report));
       }
     }
   }
   early_.erase(early_.begin(), early_.upper_bound(newest_));  // acknowledgements come in order
+  if (early_.empty()) early_in_order_.clear();
   have_sent(entry);
   settle(at, now);
   return reports;
@@ -175,18 +186,41 @@ std::vector<TaskReport> TaskBook::lost(uint64_t first, uint64_t last) {
   return reports;
 }
 
-std::optional<TaskReport> TaskBook::heard(uint64_t sequence, AckWord word, Time now) {
+std::optional<TaskReport> TaskBook::heard(std::string_view consumer, uint64_t sequence,
+                                          AckWord word, Time now) {
   const auto found = by_sequence_.find(sequence);
   if (found == by_sequence_.end()) {
-    if (unacknowledged_ == 0 || sequence <= newest_ || early_.size() >= kMostEarly) return {};
-    Words& words = early_[sequence];
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    if (unacknowledged_ > 0 && sequence > newest_) keep_early(consumer, sequence, word, now);
     return std::nullopt;
   }
   const auto at = tasks_.find(found->second);
+  if (consumer != at->second.subject->second.consumer) return std::nullopt;
   std::optional<TaskReport> report = apply(at->first, at->second, word, now);
   if (at->second.standing == Standing::kAnswered && at->second.gone) forget(at);
   return report;
+}
+
+void TaskBook::keep_early(std::string_view consumer, uint64_t sequence, AckWord word, Time now) {
+  forget_early(now - kEarlyKept);
+  while (early_.size() >= kMostEarly && !early_.contains(sequence)) {
+    forget_early(early_in_order_.front().first);
+  }
+  const auto [at, is_new] = early_.try_emplace(sequence, Early{.since = now, .words = {}});
+  if (is_new) early_in_order_.emplace_back(now, sequence);
+  auto& words = at->second.words;
+  std::pair<std::string, AckWord> said(consumer, word);
+  if (words.size() >= kMostEarlyWords) return;
+  if (std::find(words.begin(), words.end(), said) == words.end()) words.push_back(std::move(said));
+}
+
+/// Forgets what was first said of a message at that time or before.
+void TaskBook::forget_early(Time before) {
+  while (!early_in_order_.empty() && early_in_order_.front().first <= before) {
+    const auto [since, sequence] = early_in_order_.front();
+    early_in_order_.pop_front();
+    const auto at = early_.find(sequence);
+    if (at != early_.end() && at->second.since == since) early_.erase(at);
+  }
 }
 
 std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, AckWord word,
@@ -221,7 +255,7 @@ TaskBook::Asked TaskBook::take_asked() {
     const auto at = tasks_.find(task);
     if (at == tasks_.end() || !at->second.asked_until) return true;
     if (at->second.sequence == 0) return false;  // until the stream has acknowledged it
-    by_subject[at->second.unbegun->first].push_back(task);
+    by_subject[at->second.subject->first].push_back(task);
     return true;
   });
   return by_subject;
@@ -240,14 +274,14 @@ std::vector<TaskReport> TaskBook::unbegun(const std::vector<InstanceId>& tasks) 
 void TaskBook::has_begun(Entry& entry) {
   entry.begun = true;
   entry.asked_until.reset();
-  entry.unbegun->second.erase(entry.sequence);
+  entry.subject->second.unbegun.erase(entry.sequence);
 }
 
 std::vector<TaskReport> TaskBook::given_out(const std::string& subject, uint64_t sequence) {
   std::vector<TaskReport> reports;
-  const auto found = unbegun_.find(subject);
-  if (found == unbegun_.end()) return reports;
-  auto& waiting = found->second;
+  const auto found = subjects_.find(subject);
+  if (found == subjects_.end()) return reports;
+  auto& waiting = found->second.unbegun;
   while (!waiting.empty() && waiting.begin()->first <= sequence) {
     const InstanceId task = waiting.begin()->second;
     has_begun(tasks_.at(task));
@@ -257,21 +291,21 @@ std::vector<TaskReport> TaskBook::given_out(const std::string& subject, uint64_t
 }
 
 bool TaskBook::waits_for_workers() const {
-  return std::any_of(unbegun_.begin(), unbegun_.end(),
-                     [](const auto& one) { return !one.second.empty(); });
+  return std::any_of(subjects_.begin(), subjects_.end(),
+                     [](const auto& one) { return !one.second.unbegun.empty(); });
 }
 
 std::vector<std::string> TaskBook::waiting_subjects() const {
   std::vector<std::string> subjects;
-  for (const auto& [subject, waiting] : unbegun_) {
-    if (!waiting.empty()) subjects.push_back(subject);
+  for (const auto& [name, subject] : subjects_) {
+    if (!subject.unbegun.empty()) subjects.push_back(name);
   }
   return subjects;
 }
 
-bool TaskBook::answered(const InstanceId& task, Time now) {
+bool TaskBook::answered(const InstanceId& task, const std::optional<std::string>& space, Time now) {
   const auto at = tasks_.find(task);
-  if (at == tasks_.end()) return false;
+  if (at == tasks_.end() || (space && *space != *at->second.space)) return false;
   Entry& entry = at->second;
   const bool waited_for =
       entry.standing == Standing::kWanted || entry.standing == Standing::kRefused;
@@ -299,6 +333,7 @@ std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
 }
 
 std::vector<TaskReport> TaskBook::elapse(Time now) {
+  forget_early(now - kEarlyKept);
   std::vector<InstanceId> unknown;  // the broker does not answer: they count as not begun
   while (!asked_until_.empty() && asked_until_.front().first <= now) {
     const auto [until, task] = asked_until_.front();
@@ -343,7 +378,7 @@ void TaskBook::look(const InstanceId& task, Entry& entry, Time when) {
 
 TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   have_sent(at->second);
-  if (!at->second.begun) at->second.unbegun->second.erase(at->second.sequence);
+  if (!at->second.begun) at->second.subject->second.unbegun.erase(at->second.sequence);
   // After a loss another message may stand where it stood.
   const auto place = by_sequence_.find(at->second.sequence);
   if (place != by_sequence_.end() && place->second == at->first) by_sequence_.erase(place);

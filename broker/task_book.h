@@ -51,8 +51,9 @@ class TaskBook {
   };
   explicit TaskBook(Settings settings) : settings_(settings) {}
 
-  /// `queued`: for the work queue, else for a service. One that is known is left as it is.
-  void add(const InstanceId& task, bool queued, NatsMessage message);
+  /// A task of that namespace. `queued`: for the work queue, else for a service. One that is known
+  /// is left as it is.
+  void add(const InstanceId& task, std::string_view space, bool queued, NatsMessage message);
   /// It is taken back: from here, or from the stream, and whoever has it is told.
   void stop(const InstanceId& task);
 
@@ -77,8 +78,10 @@ class TaskBook {
   /// The newest sequence that was acknowledged to us.
   uint64_t newest() const { return newest_; }
 
-  /// A worker's word on the message with that sequence.
-  std::optional<TaskReport> heard(uint64_t sequence, AckWord word, Time now);
+  /// A worker's word on the message with that sequence, which it has from that consumer: one that
+  /// is not the consumer of the message's subject says nothing of it.
+  std::optional<TaskReport> heard(std::string_view consumer, uint64_t sequence, AckWord word,
+                                  Time now);
   /// Workers have been given all messages of that subject up to this sequence: who says nothing has
   /// begun with his all the same.
   std::vector<TaskReport> given_out(const std::string& subject, uint64_t sequence);
@@ -97,8 +100,9 @@ class TaskBook {
   /// Workers have not been given these: told, unless something else is known of them by now.
   std::vector<TaskReport> unbegun(const std::vector<InstanceId>& tasks);
 
-  /// The answer is there. False: it was not waited for.
-  bool answered(const InstanceId& task, Time now);
+  /// The answer is there, given for that namespace if it is known for which. False: it was not
+  /// waited for, or the task is another namespace's.
+  bool answered(const InstanceId& task, const std::optional<std::string>& space, Time now);
   /// Nobody has got it, and nobody will. False: it was not waited for.
   bool failed(const InstanceId& task);
 
@@ -110,6 +114,8 @@ class TaskBook {
   /// Whether it is one for the work queue; nullopt: it is not known.
   std::optional<bool> is_queued(const InstanceId& task) const;
   size_t size() const { return tasks_.size(); }
+  /// How many messages words are kept of that may be ours: bounded in number and by time.
+  size_t overheard() const { return early_.size(); }
   /// Of them, those that the broker has not taken yet.
   size_t unsent() const { return unsent_; }
 
@@ -120,12 +126,17 @@ class TaskBook {
     kAnswered,
     kStopped,
   };
-  /// By subject, the sequences of messages in the stream that nobody has begun with.
-  using Unbegun = std::map<std::string, std::map<uint64_t, InstanceId>>;
+  /// What tasks of one subject share.
+  struct Subject {
+    std::string consumer;                    ///< that gives them out; empty: they are not queued
+    std::map<uint64_t, InstanceId> unbegun;  ///< by sequence, those that nobody has begun with
+  };
+  using Subjects = std::map<std::string, Subject>;
 
   struct Entry {
     std::shared_ptr<const NatsMessage> message;  ///< until the broker has it
-    Unbegun::iterator unbegun;                   ///< of its subject, if it is queued
+    Subjects::iterator subject;                  ///< of the name "" where it is not queued
+    std::set<std::string>::iterator space;       ///< the namespace's name
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when time may bring about something
     std::optional<Time> asked_until;             ///< whether it has begun is to be told by then
@@ -137,9 +148,15 @@ class TaskBook {
   };
   using Tasks =
       std::map<InstanceId, Entry>;  // ids sort by time, so what goes again keeps its order
-  /// What was said of a message before the stream acknowledged it to us, each word once.
-  using Words = std::vector<AckWord>;
+  /// What was said of a message before the stream acknowledged it to us, or of one that is not
+  /// ours: each word of each consumer once.
+  struct Early {
+    Time since{};
+    std::vector<std::pair<std::string, AckWord>> words;
+  };
 
+  void keep_early(std::string_view consumer, uint64_t sequence, AckWord word, Time now);
+  void forget_early(Time before);
   void look(const InstanceId& task, Entry& entry, Time when);
   std::optional<TaskReport> apply(const InstanceId& task, Entry& entry, AckWord word, Time now);
   void settle(Tasks::iterator at, Time now);
@@ -155,9 +172,11 @@ class TaskBook {
   size_t unacknowledged_ = 0;  ///< sent to the stream, which has not answered
   uint64_t newest_ = 0;
   std::unordered_map<uint64_t, InstanceId> by_sequence_;
-  Unbegun unbegun_;
-  std::map<uint64_t, Words> early_;  ///< all behind newest_
-  std::set<InstanceId> asked_;       ///< to be looked for; some are answered by now
+  Subjects subjects_;
+  std::set<std::string> spaces_;
+  std::map<uint64_t, Early> early_;                       ///< all behind newest_
+  std::deque<std::pair<Time, uint64_t>> early_in_order_;  ///< some are gone: see Early::since
+  std::set<InstanceId> asked_;  ///< to be looked for; some are answered by now
   std::deque<std::pair<Time, InstanceId>> asked_until_;
   std::set<std::pair<Time, InstanceId>> looks_;  ///< some are out of date: see Entry::look_at
   std::vector<uint64_t> deletes_;

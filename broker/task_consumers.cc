@@ -14,7 +14,12 @@ namespace {
 /// Nothing follows from it.
 constexpr Duration kListed = std::chrono::days(1);
 
-Status check(const Json& found, const std::string& name, const std::string& subject) {
+std::string tasks_stream_name(std::string_view prefix) {
+  return tasks_stream({.prefix = std::string(prefix)}).name;
+}
+
+Status check(const Json& found, const std::string& stream, const std::string& name,
+             const std::string& subject) {
   const Json& config = field(found, "config");
   if (text_field(config, "filter_subject") != subject ||
       text_field(config, "ack_policy") != "explicit" ||
@@ -23,31 +28,34 @@ Status check(const Json& found, const std::string& name, const std::string& subj
                 fmt::format("consumer {} of stream {} is no pull consumer of {} with explicit "
                             "acknowledgements, so workers can't take its tasks: delete it, and it "
                             "is made as it should be",
-                            name, kTasksStream, subject));
+                            name, stream, subject));
   }
   if (integer_field(config, "max_deliver") != 1) {
     spdlog::warn(
         "consumer {} of stream {} has max_deliver {} instead of 1: what a worker holds for longer "
         "than ack_wait is done by another one as well",
-        name, kTasksStream, integer_field(config, "max_deliver"));
+        name, stream, integer_field(config, "max_deliver"));
   }
   return {};
 }
 
 }  // namespace
 
-Status ensure_task_consumer(Connection& connection, const std::string& subject) {
+Status ensure_task_consumer(Connection& connection, std::string_view prefix,
+                            const std::string& subject) {
+  const std::string stream = tasks_stream_name(prefix);
+  const std::string filter = broker_subject(prefix, subject);
   const std::string name = task_consumer(subject);
-  const std::string path = fmt::format("{}.{}", kTasksStream, name);
+  const std::string path = fmt::format("{}.{}", stream, name);
   const Result<Json> found = connection.api("CONSUMER.INFO." + path, Json::object());
-  if (found) return check(*found, name, subject);
+  if (found) return check(*found, stream, name, filter);
   if (found.error().code != "broker.not_found") return tl::unexpected(found.error());
   const Json made =
       TRY(connection.api("CONSUMER.DURABLE.CREATE." + path,
-                         {{"stream_name", kTasksStream},
+                         {{"stream_name", stream},
                           {"config",
                            {{"durable_name", name},
-                            {"filter_subject", subject},
+                            {"filter_subject", filter},
                             {"deliver_policy", "all"},
                             {"ack_policy", "explicit"},
                             {"ack_wait", std::chrono::nanoseconds(kListed).count()},
@@ -55,15 +63,15 @@ Status ensure_task_consumer(Connection& connection, const std::string& subject) 
                             {"max_ack_pending", -1},
                             {"max_waiting", 4096},  // workers may be many, and each asks ahead
                             {"replay_policy", "instant"}}}}));
-  spdlog::info("consumer {} of stream {} was not there and has been made", name, kTasksStream);
-  return check(made, name, subject);
+  spdlog::info("consumer {} of stream {} was not there and has been made", name, stream);
+  return check(made, stream, name, filter);
 }
 
-Result<uint64_t> last_given_out(Connection& connection, const std::string& subject,
-                                Duration at_most) {
-  const Json info =
-      TRY(connection.api(fmt::format("CONSUMER.INFO.{}.{}", kTasksStream, task_consumer(subject)),
-                         Json::object(), at_most));
+Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
+                                const std::string& subject, Duration at_most) {
+  const Json info = TRY(connection.api(
+      fmt::format("CONSUMER.INFO.{}.{}", tasks_stream_name(prefix), task_consumer(subject)),
+      Json::object(), at_most));
   return static_cast<uint64_t>(integer_field(field(info, "delivered"), "stream_seq"));
 }
 

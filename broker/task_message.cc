@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,11 +12,14 @@
 #include "broker/wire.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
+#include "cloudevents/subject.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view kResultSubjectPrefix = "millrace.results.";
+constexpr std::string_view kStopSubjectPrefix = "millrace.stops.";
+constexpr std::string_view kPartition = "0";
 constexpr std::string_view kActionId = "Direktiv-ActionID";
 constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
 constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
@@ -57,7 +61,7 @@ tl::unexpected<WorkflowError> named_error(std::string_view code, std::string_vie
 
 }  // namespace
 
-tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
+tl::expected<NatsMessage, WorkflowError> task_message(const Task& task, std::string_view prefix) {
   const auto* queue = std::get_if<WorkQueue>(&task.target);
   const auto* service = std::get_if<NatsService>(&task.target);
   CHECK(queue != nullptr || service != nullptr, "a task for another runner");
@@ -83,19 +87,19 @@ tl::expected<NatsMessage, WorkflowError> task_message(const Task& task) {
     message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
   }
   if (queue != nullptr) {
-    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id));
+    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id, prefix));
   }
   message.data = task.input;
   return message;
 }
 
-std::string reply_subject(std::string_view space, const InstanceId& task) {
-  return fmt::format("{}{}.{}", kResultSubjectPrefix, percent_encode(space, ".*>"),
-                     to_string(task));
+std::string reply_subject(std::string_view space, const InstanceId& task, std::string_view prefix) {
+  return broker_subject(prefix, fmt::format("{}{}.{}.{}", kResultSubjectPrefix, kPartition,
+                                            subject_token(space), to_string(task)));
 }
 
-std::string stop_subject(const InstanceId& task) {
-  return fmt::format("millrace.stops.{}", to_string(task));
+std::string stop_subject(const InstanceId& task, std::string_view prefix) {
+  return broker_subject(prefix, fmt::format("{}{}", kStopSubjectPrefix, to_string(task)));
 }
 
 std::string task_consumer(std::string_view subject) {
@@ -127,12 +131,23 @@ std::optional<AckWord> read_ack_word(std::string_view body) {
   return std::nullopt;
 }
 
-std::optional<InstanceId> answered_task(const NatsMessage& answer) {
-  const std::string_view subject = answer.subject;
-  Result<InstanceId> id = parse_instance_id(subject.substr(subject.rfind('.') + 1));
-  if (!id) id = parse_instance_id(answer_header(answer.headers, kActionId));
-  if (!id) return std::nullopt;
-  return *id;
+std::optional<AnsweredTask> answered_task(std::string_view on_broker, std::string_view prefix) {
+  const std::optional<std::string> inside = inside_subject(prefix, on_broker);
+  if (!inside || !inside->starts_with(kResultSubjectPrefix)) return std::nullopt;
+  std::string_view subject = *inside;
+  subject.remove_prefix(kResultSubjectPrefix.size());
+  std::vector<std::string_view> tokens;
+  for (size_t dot = 0; dot != std::string_view::npos && tokens.size() <= 3;) {
+    dot = subject.find('.');
+    tokens.push_back(subject.substr(0, dot));
+    subject.remove_prefix(dot == std::string_view::npos ? subject.size() : dot + 1);
+  }
+  const bool is_old = tokens.size() == 2;
+  if (!is_old && (tokens.size() != 3 || tokens.front() != kPartition)) return std::nullopt;
+  const Result<InstanceId> task = parse_instance_id(tokens.back());
+  std::optional<std::string> space = percent_decode(tokens[tokens.size() - 2]);
+  if (!task || !space) return std::nullopt;
+  return AnsweredTask{*task, *std::move(space)};
 }
 
 tl::expected<std::string, WorkflowError> read_answer(NatsMessage answer) {

@@ -18,13 +18,17 @@ namespace millrace {
 
 /// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject is none
 /// of the work queue's; kFunctionFiles, the task comes with files, which have no way over NATS.
-tl::expected<NatsMessage, WorkflowError> task_message(const Task& task);
+/// Its own subject is as inside millrace; `prefix` is that of the answer's.
+tl::expected<NatsMessage, WorkflowError> task_message(const Task& task,
+                                                      std::string_view prefix = kDefaultPrefix);
 
-/// Where the answer to a task of the work queue goes: `millrace.results.<namespace>.<action id>`.
-std::string reply_subject(std::string_view space, const InstanceId& task);
+/// Where the answer to a task of the work queue goes: `millrace.results.0.<namespace>.<action id>`.
+/// The 0 is the partition that the namespace lies in; today there is no other.
+std::string reply_subject(std::string_view space, const InstanceId& task,
+                          std::string_view prefix = kDefaultPrefix);
 
 /// Where it is said that nobody waits for a task any more: `millrace.stops.<action id>`.
-std::string stop_subject(const InstanceId& task);
+std::string stop_subject(const InstanceId& task, std::string_view prefix = kDefaultPrefix);
 
 /// The durable consumer that workers pull from: what follows `millrace.tasks.`, with `+` for each
 /// dot and `+`, `/`, `\` percent-encoded. One that would be longer than 128 bytes is cut, and ends
@@ -41,8 +45,18 @@ enum class AckWord {
 /// nullopt: no word that the broker knows.
 std::optional<AckWord> read_ack_word(std::string_view body);
 
-/// Whose answer it is: by its subject, else by its header `Direktiv-ActionID`.
-std::optional<InstanceId> answered_task(const NatsMessage& answer);
+/// The task that an answer is for, and the namespace of that task, as its subject names them.
+struct AnsweredTask {
+  InstanceId task;
+  std::string space;
+
+  bool operator==(const AnsweredTask&) const = default;
+};
+/// Reads reply_subject(), and its old form `millrace.results.<namespace>.<action id>`, which tasks
+/// name that were sent before there were partitions. nullopt: it is neither. Headers do not count:
+/// a broker's permissions are for subjects, so only these show for which namespace a worker speaks.
+std::optional<AnsweredTask> answered_task(std::string_view subject,
+                                          std::string_view prefix = kDefaultPrefix);
 
 /// The bytes of an answer, or the error that its headers name: `Direktiv-ErrorCode` with
 /// `Direktiv-ErrorMessage`, else `Nats-Service-Error-Code` with `Nats-Service-Error`. A code that

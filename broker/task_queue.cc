@@ -54,10 +54,11 @@ TaskReport ended_by(const InstanceId& task, std::string_view code, std::string w
                               WorkflowError{std::string(code), std::move(why)})}};
 }
 
-NatsMsgHandle nats_message(const NatsMessage& message, const std::string& reply) {
+NatsMsgHandle nats_message(const NatsMessage& message, const std::string& subject,
+                           const std::string& reply) {
   natsMsg* raw = nullptr;
-  natsStatus status = natsMsg_Create(&raw, message.subject.c_str(), reply.c_str(),
-                                     message.data.data(), static_cast<int>(message.data.size()));
+  natsStatus status = natsMsg_Create(&raw, subject.c_str(), reply.c_str(), message.data.data(),
+                                     static_cast<int>(message.data.size()));
   NatsMsgHandle made(raw);
   for (const auto& [name, value] : message.headers) {
     if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
@@ -103,6 +104,10 @@ class TaskQueue::Runner {
 
   Connection& connection_;
   TaskSink& sink_;
+  const std::function<void()> on_stray_;
+  const StreamSettings tasks_stream_;
+  const StreamSettings results_stream_;
+  const std::string prefix_;
   std::string inbox_;  ///< ends in a dot; the action id follows
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
@@ -132,7 +137,11 @@ class TaskQueue::Runner {
 TaskQueue::Runner::Runner(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings)
     : connection_(connection),
       sink_(sink),
-      keeper_(connection, {tasks_stream(), results_stream()}),
+      on_stray_(settings.on_stray),
+      tasks_stream_(tasks_stream(settings.streams)),
+      results_stream_(results_stream(settings.streams)),
+      prefix_(settings.streams.prefix),
+      keeper_(connection, {tasks_stream_, results_stream_}),
       book_({.ack_timeout = settings.ack_timeout, .grace = settings.grace}) {
   natsInbox* raw = nullptr;
   natsInbox_Create(&raw);
@@ -147,7 +156,10 @@ TaskQueue::Runner::Runner(Connection& connection, TaskSink& sink, const TaskQueu
   thread_ = std::thread(&Runner::work, this);
   results_ = std::make_unique<TaskResults>(
       connection, keeper_,
-      TaskResults::Settings{.pull = settings.pull, .most_unstored = settings.most_unstored},
+      TaskResults::Settings{.stream = results_stream_,
+                            .process = settings.process,
+                            .pull = settings.pull,
+                            .most_unstored = settings.most_unstored},
       TaskResults::Handlers{.answer =
                                 [this](NatsMessage answer, std::function<void()> stored) {
                                   on_result(std::move(answer), std::move(stored));
@@ -179,13 +191,14 @@ void TaskQueue::Runner::run(Task task) {
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     task.deadline = deadline_if_begun(task, now);
   }
-  tl::expected<NatsMessage, WorkflowError> message = task_message(task);
+  tl::expected<NatsMessage, WorkflowError> message = task_message(task, prefix_);
   if (!message) {
     sink_.report({task.id, TaskEnded{.result = tl::unexpected(std::move(message).error())}}, {});
     return;
   }
   const std::lock_guard lock(mutex_);
-  book_.add(task.id, std::holds_alternative<WorkQueue>(task.target), *std::move(message));
+  book_.add(task.id, task.space, std::holds_alternative<WorkQueue>(task.target),
+            *std::move(message));
   changed_.notify_all();
 }
 
@@ -286,7 +299,7 @@ void TaskQueue::Runner::work() {
 /// A worker need not say that he has begun: the consumer knows what it has given out.
 void TaskQueue::Runner::look_who_has_begun(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
-    const Result<uint64_t> given = last_given_out(connection_, subject, kMostLook);
+    const Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
     if (!given) continue;
     std::vector<TaskReport> reports;
     {
@@ -303,7 +316,7 @@ void TaskQueue::Runner::look_for(const TaskBook::Asked& asked) {
   bool says = true;
   for (const auto& [subject, tasks] : asked) {
     const Result<uint64_t> given =
-        says ? last_given_out(connection_, subject, kMostLook) : Result<uint64_t>(0);
+        says ? last_given_out(connection_, prefix_, subject, kMostLook) : Result<uint64_t>(0);
     says = says && given;
     std::vector<TaskReport> reports;
     {
@@ -333,8 +346,8 @@ Status TaskQueue::Runner::open_streams() {
     const std::lock_guard lock(mutex_);
     newest = book_.newest();
   }
-  const StreamInfo tasks = TRY(keeper_.ensure(tasks_stream()));
-  TRY(keeper_.ensure(results_stream()));
+  const StreamInfo tasks = TRY(keeper_.ensure(tasks_stream_));
+  TRY(keeper_.ensure(results_stream_));
   const bool anew = std::exchange(created_, tasks.created) != tasks.created;
   std::vector<TaskReport> reports;
   {
@@ -359,7 +372,7 @@ Status TaskQueue::Runner::open_consumers() {
 /// One that can't be made keeps nobody else from working: its tasks wait in the stream.
 Status TaskQueue::Runner::make_consumer(const std::string& subject) {
   if (!consumers_.insert(subject).second) return {};
-  Status made = ensure_task_consumer(connection_, subject);
+  Status made = ensure_task_consumer(connection_, prefix_, subject);
   if (made) return made;
   if (made.error().code == "broker.unreachable" || made.error().code == "broker.timeout") {
     return made;
@@ -379,7 +392,7 @@ bool TaskQueue::Runner::listen() {
   replies_.reset();
   replies_ = std::make_unique<Listening>(connection_, inbox_ + "*",
                                          [this](natsMsg* message) { on_reply(message); });
-  words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", kTasksStream),
+  words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", tasks_stream_.name),
                                        [this](natsMsg* message) { on_word(message); });
   return hears(replies_) && hears(words_);
 }
@@ -393,10 +406,13 @@ void TaskQueue::Runner::send(TaskMail mail) {
   for (const uint64_t sequence : mail.deletes) {
     const std::string body = fmt::format(R"({{"seq":{},"no_erase":true}})", sequence);
     natsConnection_PublishString(
-        handle, fmt::format("$JS.API.STREAM.MSG.DELETE.{}", kTasksStream).c_str(), body.c_str());
+        handle,
+        connection_.api_subject(fmt::format("STREAM.MSG.DELETE.{}", tasks_stream_.name)).c_str(),
+        body.c_str());
   }
   for (const InstanceId& task : mail.stops) {
-    natsConnection_PublishString(handle, stop_subject(task).c_str(), to_string(task).c_str());
+    natsConnection_PublishString(handle, stop_subject(task, prefix_).c_str(),
+                                 to_string(task).c_str());
   }
   sent = sent && natsConnection_FlushTimeout(handle, kMostFlush.count()) == NATS_OK;
   std::vector<TaskReport> begun;
@@ -424,7 +440,10 @@ bool TaskQueue::Runner::send_message(const TaskMail::Message& mail) {
     return true;
   }
   if (mail.queued && !make_consumer(mail.message->subject)) return false;
-  const NatsMsgHandle message = nats_message(*mail.message, inbox_ + to_string(mail.task));
+  const std::string& subject = mail.message->subject;
+  const NatsMsgHandle message =
+      nats_message(*mail.message, mail.queued ? broker_subject(prefix_, subject) : subject,
+                   inbox_ + to_string(mail.task));
   const bool sent = message != nullptr &&
                     natsConnection_PublishMsg(connection_.handle().get(), message.get()) == NATS_OK;
   crash_point(CrashPoint::kTaskSent);
@@ -490,43 +509,49 @@ void TaskQueue::Runner::on_service_answer(const InstanceId& task, natsMsg* messa
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!book_.answered(task, steady_clock::now())) return;
+    if (!book_.answered(task, std::nullopt, steady_clock::now())) return;
   }
   sink_.report({task, TaskEnded{.result = std::move(result)}}, {});
 }
 
 void TaskQueue::Runner::on_word(natsMsg* message) {
-  const std::optional<DeliveryNumbers> numbers = parse_ack_subject(natsMsg_GetSubject(message));
+  const std::string_view subject = natsMsg_GetSubject(message);
+  const std::optional<DeliveryNumbers> numbers = parse_ack_subject(subject);
   const std::optional<AckWord> word = read_ack_word(
       {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
   if (!numbers || !word) return;
   std::optional<TaskReport> report;
   {
     const std::lock_guard lock(mutex_);
-    report = book_.heard(numbers->stream_sequence, *word, steady_clock::now());
+    report =
+        book_.heard(consumer_of_ack(subject), numbers->stream_sequence, *word, steady_clock::now());
     if (*word != AckWord::kAlive) changed_.notify_all();
   }
   if (report) sink_.report(*std::move(report), {});
 }
 
 void TaskQueue::Runner::on_result(NatsMessage answer, std::function<void()> stored) {
-  const std::optional<InstanceId> task = answered_task(answer);
+  std::optional<AnsweredTask> answered = answered_task(answer.subject, prefix_);
   {
     const std::lock_guard lock(mutex_);
     ++counts_.answers;
-    if (task) {
-      book_.answered(*task, steady_clock::now());
+    if (answered) {
+      book_.answered(answered->task, answered->space, steady_clock::now());
     } else {
       ++counts_.strays;
     }
     changed_.notify_all();
   }
-  if (!task) {
-    spdlog::warn("an answer to {} names no task and is thrown away", answer.subject);
+  if (!answered) {
+    on_stray_();
     stored();
     return;
   }
-  sink_.report({*task, TaskEnded{.result = read_answer(std::move(answer))}}, std::move(stored));
+  // Tasks of an earlier process may be unknown here, so it is the sink that compares namespaces.
+  sink_.report({.task = answered->task,
+                .what = TaskEnded{.result = read_answer(std::move(answer))},
+                .space = std::move(answered->space)},
+               std::move(stored));
 }
 
 /// It has failed before anybody got it.

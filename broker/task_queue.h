@@ -6,22 +6,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "broker/connection.h"
 #include "broker/pull_window.h"
+#include "broker/stream_options.h"
 #include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 
 struct TaskQueueSettings {
+  StreamOptions streams;
+  std::string process;           ///< the owner's (OwnerRecord); empty: it has none
   PullSettings pull;             ///< of answers
   size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
   Duration ack_timeout{5'000};   ///< a task is sent again when the stream has not taken it
   /// How long a worker may take between its answer and its last acknowledgement, in either order:
   /// then the message is taken out of the stream, or the task has ended without an answer.
   Duration grace{2'000};
+  /// Hears of each answer that names no task, on the thread that reads answers.
+  std::function<void()> on_stray = [] {};
 };
 
 /// Runs tasks whose target is a WorkQueue or a NatsService. While there is no broker they wait in

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/thread.h"
+#include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/stored_message.h"
 #include "broker/task_message.h"
@@ -63,13 +65,34 @@ void TaskResults::run() {
 }
 
 Status TaskResults::open() {
-  const StreamSettings stream = results_stream();
-  TRY(keeper_.ensure(stream));
+  TRY(keeper_.ensure(settings_.stream));
+  const std::string name = settings_.process.empty()
+                               ? std::string(kResultsConsumer)
+                               : fmt::format("{}-{}", kResultsConsumer, settings_.process);
+  TRY(delete_others(name));
   std::unique_ptr<PullConsumer> consumer = TRY(PullConsumer::open_queue(
-      connection_, stream, kResultsConsumer, settings_.most_unstored, settings_.pull));
+      connection_, settings_.stream, name, settings_.most_unstored, settings_.pull));
   const std::lock_guard lock(mutex_);
   if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
   consumer_ = std::move(consumer);
+  return {};
+}
+
+/// A work queue has one consumer: those of former processes make room for ours.
+Status TaskResults::delete_others(const std::string& name) {
+  const Json found =
+      TRY(connection_.api("CONSUMER.NAMES." + settings_.stream.name, Json::object()));
+  for (const Json& other : field(found, "consumers")) {
+    const std::string consumer = other.is_string() ? other.get<std::string>() : "";
+    const bool is_ours =
+        consumer == kResultsConsumer || consumer.starts_with(fmt::format("{}-", kResultsConsumer));
+    if (!is_ours || consumer == name) continue;
+    const Result<Json> deleted = connection_.api(
+        fmt::format("CONSUMER.DELETE.{}.{}", settings_.stream.name, consumer), Json::object());
+    if (!deleted && deleted.error().code != "broker.not_found") {
+      return tl::unexpected(deleted.error());
+    }
+  }
   return {};
 }
 
@@ -92,7 +115,7 @@ void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
   NatsMessage answer;
   if (!read_message(message, answer)) {
     Result<StoredMessage> stored =
-        fetch_stored(connection_, kResultsStream, {{"seq", numbers.stream_sequence}});
+        fetch_stored(connection_, settings_.stream.name, {{"seq", numbers.stream_sequence}});
     if (stored) {
       answer = std::move(stored->message);
     } else {

@@ -21,12 +21,15 @@
 
 namespace millrace {
 
-/// The consumer that we read answers with.
+/// The consumer that we read answers with; the process that owns the streams follows, if there is
+/// one. So a former owner that goes on cannot take the consumer of the present one away.
 inline constexpr std::string_view kResultsConsumer = "millrace";
 
 class TaskResults {
  public:
   struct Settings {
+    StreamSettings stream;
+    std::string process;  ///< the owner's; empty: it has none
     PullSettings pull;
     size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
   };
@@ -51,6 +54,7 @@ class TaskResults {
  private:
   void run();
   Status open();
+  Status delete_others(const std::string& name);
   void read();
   void hand_out(natsMsg* message, const DeliveryNumbers& numbers);
   void note_caught_up();

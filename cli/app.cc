@@ -5,6 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -241,6 +242,7 @@ class App {
                 TRY(number(bounds_.store_limit, "store-limit", {"MILLRACE_STORE_LIMIT"}, "1TiB"));
             serve_.checkpoint_bytes = TRY(number(bounds_.checkpoint_bytes, "checkpoint-bytes",
                                                  {"MILLRACE_CHECKPOINT_BYTES"}, "16MiB"));
+            TRY(read_stream_options());
             return static_cast<ExitCode>(hooks_.serve(serve_));
           });
       serve_ = {.data = "", .listen = "", .nats = ""};
@@ -291,12 +293,20 @@ class App {
                       "(MILLRACE_CHECKPOINT_BYTES; 16MiB)")
           ->type_name("BYTES|MiB|GiB|TiB");
     }
+    if (hooks_.serve != nullptr) add_stream_options(*app_.get_subcommand("serve"));
     if (hooks_.dev != nullptr) {
       CLI::App& dev =
           verb(app_, "dev", "Runs a server to try things out, with a NATS server of its own",
                "millrace dev examples/", [this]() -> Ended {
                  dev_.listen = setting(dev_.listen, {"MILLRACE_LISTEN"}, DevOptions().listen);
                  dev_.token_file = setting(token_file_, {"MILLRACE_TOKEN_FILE"}, "");
+                 if (!nats_port_.empty()) {
+                   const uint64_t port = TRY(number(nats_port_, "nats-port", {}, ""));
+                   if (port > std::numeric_limits<uint16_t>::max()) {
+                     return wrong_usage("--nats-port: " + nats_port_ + " is not a port");
+                   }
+                   dev_.nats_port = static_cast<uint16_t>(port);
+                 }
                  return static_cast<ExitCode>(hooks_.dev(dev_));
                });
       dev_.listen = "";
@@ -305,8 +315,90 @@ class App {
       dev.add_option("--keep", dev_.keep, "Keep the data in this folder")->type_name("DATA");
       dev.add_option("--listen", dev_.listen, "Where HTTP is answered (127.0.0.1:8780)")
           ->type_name("ADDR");
+      dev.add_option("--nats-port", nats_port_,
+                     "Where its NATS server listens (4222 if it is free, else any)")
+          ->type_name("PORT");
       add_token_file(dev);
     }
+  }
+
+  /// The streams whose limits can be set: as flags and variables name them.
+  struct LimitedStream {
+    const char* flag;      ///< `--FLAG-max-age`
+    const char* variable;  ///< `MILLRACE_VARIABLE_MAX_AGE`
+    const char* holds;
+    StreamLimits StreamOptions::*limits;
+  };
+  static constexpr LimitedStream kLimitedStreams[] = {
+      {"events", "EVENTS", "events", &StreamOptions::events},
+      {"dlq", "DLQ", "dead letters", &StreamOptions::dead_letters},
+      {"lifecycle", "LIFECYCLE", "lifecycle events", &StreamOptions::lifecycle},
+      {"tasks", "TASKS", "tasks", &StreamOptions::tasks},
+      {"results", "RESULTS", "answers to tasks", &StreamOptions::results},
+  };
+
+  void add_stream_options(CLI::App& serve) {
+    const auto add = [&](const std::string& name, std::string& text, const std::string& what,
+                         const std::string& type) {
+      serve.add_option(name, text, what)->type_name(type);
+    };
+    add("--stream-prefix", streams_.prefix,
+        "What streams and subjects begin with, so that several millraces can share a NATS account "
+        "(MILLRACE_STREAM_PREFIX; millrace)",
+        "NAME");
+    add("--stream-replicas", streams_.replicas,
+        "How many servers of a cluster keep each stream that is made (MILLRACE_STREAM_REPLICAS; 1)",
+        "NUMBER");
+    add("--stream-cluster", streams_.cluster,
+        "The cluster that streams are made in (MILLRACE_STREAM_CLUSTER)", "NAME");
+    add("--stream-tags", streams_.tags,
+        "Tags, with commas between, of the servers that streams are made on (MILLRACE_STREAM_TAGS)",
+        "TAGS");
+    serve.add_flag("--take-over", serve_.take_over,
+                   "Takes the streams from the millrace that owns them, though it is at work");
+    add("--js-domain", serve_.js_domain, "The domain of JetStream (MILLRACE_JS_DOMAIN)", "NAME");
+    for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
+      const LimitedStream& stream = kLimitedStreams[i];
+      add(fmt::format("--{}-max-age", stream.flag), streams_.limits[i].max_age,
+          fmt::format("How long the stream of {} keeps a message, where it is made "
+                      "(MILLRACE_{}_MAX_AGE)",
+                      stream.holds, stream.variable),
+          "DURATION");
+      add(fmt::format("--{}-max-bytes", stream.flag), streams_.limits[i].max_bytes,
+          fmt::format("How much the stream of {} keeps, where it is made "
+                      "(MILLRACE_{}_MAX_BYTES; no bound)",
+                      stream.holds, stream.variable),
+          "BYTES|MiB|GiB|TiB");
+    }
+  }
+
+  Fallible<void> read_stream_options() {
+    StreamOptions& to = serve_.streams;
+    serve_.js_domain = setting(serve_.js_domain, {"MILLRACE_JS_DOMAIN"}, "");
+    to.prefix = setting(streams_.prefix, {"MILLRACE_STREAM_PREFIX"}, to.prefix);
+    to.replicas = static_cast<int>(std::min<uint64_t>(
+        TRY(number(streams_.replicas, "stream-replicas", {"MILLRACE_STREAM_REPLICAS"}, "1")),
+        std::numeric_limits<int>::max()));
+    to.cluster = setting(streams_.cluster, {"MILLRACE_STREAM_CLUSTER"}, "");
+    std::istringstream tags(setting(streams_.tags, {"MILLRACE_STREAM_TAGS"}, ""));
+    for (std::string tag; std::getline(tags, tag, ',');) {
+      if (!tag.empty()) to.tags.push_back(tag);
+    }
+    for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
+      const LimitedStream& stream = kLimitedStreams[i];
+      StreamLimits& limits = to.*stream.limits;
+      const auto given = [&](const std::string& flag, const char* what) {
+        return setting(flag, {fmt::format("MILLRACE_{}_{}", stream.variable, what).c_str()}, "");
+      };
+      if (const std::string age = given(streams_.limits[i].max_age, "MAX_AGE"); !age.empty()) {
+        limits.max_age = TRY(duration(age, fmt::format("{}-max-age", stream.flag), {}, ""));
+      }
+      if (const std::string most = given(streams_.limits[i].max_bytes, "MAX_BYTES");
+          !most.empty()) {
+        limits.max_bytes = TRY(number(most, fmt::format("{}-max-bytes", stream.flag), {}, ""));
+      }
+    }
+    return {};
   }
 
   /// Over the one of all verbs, which is the client's.
@@ -693,7 +785,19 @@ class App {
     std::string store_limit;
     std::string checkpoint_bytes;
   } bounds_;
+  /// As given, for read_stream_options().
+  struct {
+    std::string prefix;
+    std::string replicas;
+    std::string cluster;
+    std::string tags;
+    struct {
+      std::string max_age;
+      std::string max_bytes;
+    } limits[std::size(kLimitedStreams)];
+  } streams_;
   DevOptions dev_;
+  std::string nats_port_;
   TestOptions test_;
   VerifyOptions verify_;
   ApplyOptions apply_;

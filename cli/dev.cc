@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/dev_server.h"
+#include "cli/end_reason.h"
 #include "cli/serve.h"
 #include "cli/server.h"
 #include "cli/signals.h"
@@ -17,6 +18,9 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Where clients look for a NATS server that they are not told of.
+constexpr uint16_t kNatsPort = 4222;
 
 constexpr Duration kReadyTime = std::chrono::seconds(20);
 
@@ -61,22 +65,26 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   std::optional<ScratchFolder> scratch;
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
-  const auto broker = TRY(DevServer::start({.folder = folder / "nats"}));
+  EndReason reason;
+  const auto broker = TRY(DevServer::start(
+      {.folder = folder / "nats", .port = options.nats_port, .preferred_port = kNatsPort}));
   settings.data = folder / "millrace";
   settings.nats = {.servers = {broker->url()}};
+  settings.on_lost = [&](const Error& why) { reason.set(why); };
   const auto server =
       TRY(Server::start(std::move(settings), std::move(address), std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
     say_what_to_type(server->port(), options.token_file, broker->url(), false);
     signals.wait();
-    return {};
+    return reason.status();
   }
   WorkflowFolder workflows(*options.folder, server->service(),
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   workflows.apply_changes();
   say_what_to_type(server->port(), options.token_file, broker->url(), true);
-  return workflows.watch(signals.set());
+  TRY(workflows.watch(signals.set()));
+  return reason.status();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/end_reason.h"
 #include "cli/server.h"
 #include "cli/signals.h"
 
@@ -32,7 +33,8 @@ ConnectionSettings connection_settings(const ServeOptions& options) {
           .nkey_seed_file = options.nkey,
           .tls_ca_file = options.ca,
           .tls_cert_file = options.cert,
-          .tls_key_file = options.key};
+          .tls_key_file = options.key,
+          .js_domain = options.js_domain};
 }
 
 }  // namespace
@@ -52,10 +54,14 @@ int run_serve(const ServeOptions& options) {
   if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals({SIGHUP});
   log_to_stderr();
+  EndReason reason;
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
                                .token_file = options.token_file,
                                .nats = connection_settings(options),
+                               .streams = options.streams,
+                               .take_over = options.take_over,
+                               .on_lost = [&](const Error& why) { reason.set(why); },
                                .secret_key_file = options.secret_key_file,
                                .container_runtime = options.container_runtime,
                                .task_timeout = options.task_timeout,
@@ -69,9 +75,11 @@ int run_serve(const ServeOptions& options) {
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));
   while (signals.wait() == SIGHUP && !options.token_file.empty()) (*server)->read_token_again();
+  const Status ended = reason.status();
+  if (!ended) spdlog::error("{} [{}]", ended.error().message, ended.error().code);
   spdlog::info("stopping");
   server->reset();
-  return 0;
+  return ended ? 0 : fail_to_start(ended.error());
 }
 
 }  // namespace millrace

@@ -1,11 +1,13 @@
 // What `millrace serve` and `millrace dev` are told on the command line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "broker/stream_options.h"
 
 namespace millrace {
 
@@ -29,6 +31,9 @@ struct ServeOptions {
   uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
   uint64_t store_limit = uint64_t{1} << 40;        ///< bytes that the store may hold
   uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
+  StreamOptions streams;
+  bool take_over = false;  ///< the streams, also from a process that is at work
+  std::string js_domain;   ///< of JetStream; empty: that of the server
 };
 
 struct DevOptions {
@@ -36,6 +41,7 @@ struct DevOptions {
   std::optional<std::string> keep;    ///< folder for data that outlives the run
   std::string listen = "127.0.0.1:8780";
   std::string token_file;  ///< ServeOptions::token_file
+  uint16_t nats_port = 0;  ///< of the broker; 0: 4222 if it is free, else any
 };
 
 /// Log lines go to standard error.

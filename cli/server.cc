@@ -4,16 +4,19 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "broker/dead_letters.h"
 #include "broker/event_stream.h"
 #include "broker/publisher.h"
+#include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "cli/token_file.h"
 #include "expressions/workers/pool.h"
@@ -29,11 +32,16 @@
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/local_service.h"
 #include "orchestrator/runtime/processor.h"
+#include "orchestrator/store/identity.h"
 
 namespace millrace {
 namespace {
 
 constexpr Duration kDrainTime{2000};
+
+/// How long a start waits for a broker before it goes on without: where there is one, the start is
+/// to know whether the streams are its own.
+constexpr Duration kBrokerPatience{500};
 
 class SystemClock final : public Clock {
  public:
@@ -62,11 +70,34 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
+Json describe(const StreamSettings& stream) {
+  Json made = {{"name", stream.name},
+               {"subjects", stream.subjects},
+               {"maxAgeSeconds", stream.max_age.count() / 1000}};
+  if (stream.max_bytes) made["maxBytes"] = *stream.max_bytes;
+  return made;
+}
+
+/// How streams are made that are missing; one that is there may be set otherwise.
+Json describe(const StreamOptions& options, const std::string& domain) {
+  Json streams = {{"prefix", options.prefix},
+                  {"replicas", options.replicas},
+                  {"events", describe(events_stream(options))},
+                  {"deadLetters", describe(dead_letters_stream(options))},
+                  {"lifecycle", describe(lifecycle_stream(options))},
+                  {"tasks", describe(tasks_stream(options))},
+                  {"results", describe(results_stream(options))}};
+  if (!options.cluster.empty()) streams["cluster"] = options.cluster;
+  if (!options.tags.empty()) streams["tags"] = options.tags;
+  if (!domain.empty()) streams["domain"] = domain;
+  return streams;
+}
+
 Json describe(const ServerSettings& settings) {
   return {{"version", MILLRACE_VERSION},
           {"data", settings.data.string()},
           {"nats", without_logins(settings.nats.servers)},
-          {"streams", {{"events", kEventsStream}, {"deadLetters", kDeadLettersStream}}},
+          {"streams", describe(settings.streams, settings.nats.js_domain)},
           {"limits",
            {{"eventBytes", kMaxEventBytes},
             {"batchEvents", kMaxBatchEvents},
@@ -93,12 +124,36 @@ Result<std::optional<BearerToken>> read_token(const std::string& file) {
   return BearerToken(token);
 }
 
+std::string hex(const std::array<uint8_t, 16>& bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
 /// By which the containers of a data folder are known: another millrace leaves them alone.
 std::string data_id(const std::filesystem::path& data) {
   const Fingerprint print = fingerprint({std::filesystem::absolute(data).string()});
-  std::string id;
-  for (const uint8_t byte : print) id += fmt::format("{:02x}", byte);
+  return hex(print);
+}
+
+std::array<uint8_t, 16> random_id() {
+  std::array<uint8_t, 16> id;
+  randombytes_buf(id.data(), id.size());
   return id;
+}
+
+/// This process, as the owner of the streams.
+Result<OwnerRecord> describe_owner(Environment& environment, const std::string& listen) {
+  const StoreIdentity store = TRY(identify(environment, random_id));
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return OwnerRecord{.store = hex(store.id),
+                     .process = hex(random_id()),
+                     .folder = store.folder,
+                     .host = host.data(),
+                     .pid = ::getpid(),
+                     .started = format_rfc3339(SystemClock().now()),
+                     .address = listen};
 }
 
 /// Deliveries of a namespace's webhooks by the one HTTP client.
@@ -143,17 +198,22 @@ class Server::Parts {
  public:
   Parts(ServerSettings settings, std::unique_ptr<Environment> environment,
         std::unique_ptr<Connection> connection, std::unique_ptr<Connection> publishing,
-        std::unique_ptr<Connection> working, std::unique_ptr<JqPool> pool)
+        std::unique_ptr<Connection> working, std::unique_ptr<JqPool> pool, OwnerRecord owner)
       : settings_(std::move(settings)),
         environment_(std::move(environment)),
         connection_(std::move(connection)),
         publishing_(std::move(publishing)),
         working_(std::move(working)),
+        owner_record_(std::move(owner)),
         events_(std::make_unique<JetStreamEvents>(
             *connection_,
-            EventStreamSettings{.on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
-        publisher_(std::make_unique<JetStreamPublisher>(*publishing_, kAckTimeout,
-                                                        [this] { events_->doubt_streams(); })),
+            EventStreamSettings{.stream = events_stream(settings_.streams),
+                                .beside = {dead_letters_stream(settings_.streams),
+                                           lifecycle_stream(settings_.streams)},
+                                .on_loss = [this](const BrokerLoss& loss) { losses_.add(loss); }})),
+        publisher_(std::make_unique<JetStreamPublisher>(
+            *publishing_, kAckTimeout, [this] { events_->doubt_streams(); },
+            settings_.streams.prefix)),
         pool_(std::move(pool)),
         queries_(load_stored),
         processor_(
@@ -165,6 +225,7 @@ class Server::Parts {
              .evaluate = evaluator(),
              .loader = load_stored,
              .make_id = InstanceIds(),
+             .id_key = environment_->seal().id_key(),
              .queries = queries_,
              .metrics = metrics_},
             {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
@@ -175,7 +236,7 @@ class Server::Parts {
              .publisher = *publisher_,
              .metrics = metrics_,
              .losses = losses_,
-             .reads_events = [this] { return events_->health(); },
+             .reads_events = [this] { return reads_events(); },
              .check_programs =
                  [this](std::span<const std::string> programs) { return pool_->check(programs); },
              .check_schemas =
@@ -184,15 +245,25 @@ class Server::Parts {
                  },
              .dead_letters =
                  [this](std::string_view space, size_t limit, std::string_view cursor) {
-                   return list_dead_letters(*connection_, space, limit, cursor);
+                   return list_dead_letters(*connection_, settings_.streams.prefix, space, limit,
+                                            cursor);
                  },
              .info = describe(settings_)}),
-        workers_(*working_, processor_),
+        workers_(*working_, processor_,
+                 {.streams = settings_.streams,
+                  .process = owner_record_.process,
+                  .on_stray = [this] { metrics_.count_stray_answer(); }}),
         services_(http_, processor_),
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",
                      .data_id = data_id(settings_.data)},
-                    caller_, clock_, processor_) {
+                    caller_, clock_, processor_),
+        owner_(*connection_, OwnerSettings{.streams = settings_.streams,
+                                           .self = owner_record_,
+                                           .take_over = settings_.take_over,
+                                           .guarded = {publishing_.get(), working_.get()},
+                                           .on_owned = [this] { begin_reading(); },
+                                           .on_lost = settings_.on_lost}) {
     functions_.route<WorkQueue>(workers_);
     functions_.route<NatsService>(workers_);
     functions_.route<HttpService>(services_);
@@ -202,8 +273,15 @@ class Server::Parts {
   ~Parts() {
     if (gateway_) gateway_->stop();
     processor_.refuse_deliveries();
+    {
+      const std::lock_guard lock(reading_);
+      stops_ = true;
+    }
     events_->stop();
-    if (!processor_.wait_until_quiet(kDrainTime)) {
+    // Where another process owns the streams, nothing can be sent.
+    const Status owner = owner_.health();
+    const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
+    if (drains && !processor_.wait_until_quiet(kDrainTime)) {
       spdlog::warn("some messages are still to be sent; they go out after the next start");
     }
     processor_.stop();
@@ -218,8 +296,13 @@ class Server::Parts {
     gateway_ = TRY(HttpServer::start({.listen = settings_.listen, .token = std::move(token)},
                                      std::move(address), service_));
     TRY(processor_.load());
+    cursor_ = processor_.cursor();
+    // Before anything is done that another owner of the streams may be doing as well. Without a
+    // broker instances go on: nothing of theirs leaves by NATS before the streams are ours.
+    owner_.start();
+    TRY(owner_.wait_until_decided(kBrokerPatience));
     processor_.start();
-    events_->start(processor_.cursor(), processor_);
+    runs_ = true;
     return {};
   }
 
@@ -234,6 +317,16 @@ class Server::Parts {
   Service& service() { return service_; }
 
  private:
+  void begin_reading() {
+    const std::lock_guard lock(reading_);
+    if (!stops_) events_->start(cursor_, processor_);
+  }
+
+  Status reads_events() const {
+    TRY(owner_.health());
+    return events_->health();
+  }
+
   Evaluator evaluator() {
     return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
       if (!evaluation.timeout) evaluation.timeout = settings_.task_timeout;
@@ -252,6 +345,7 @@ class Server::Parts {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Connection> publishing_;
   std::unique_ptr<Connection> working_;
+  const OwnerRecord owner_record_;
   std::unique_ptr<JetStreamEvents> events_;
   std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JqPool> pool_;
@@ -267,6 +361,11 @@ class Server::Parts {
   HttpServices services_;
   ContainerRunner containers_;
   std::unique_ptr<HttpServer> gateway_;
+  bool runs_ = false;
+  std::mutex reading_;
+  bool stops_ = false;
+  Cursor cursor_;      ///< where reading begins
+  StreamOwner owner_;  ///< the first to go: it calls the others
 };
 
 Result<Descriptor> Server::bind(const ServerSettings& settings) {
@@ -280,6 +379,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descriptor address,
                                               JqLauncher launcher) {
+  TRY(check_stream_options(settings.streams));
   auto token = TRY(read_token(settings.token_file));
   auto environment =
       TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
@@ -287,17 +387,20 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
                                             .checkpoint_bytes = settings.checkpoint_bytes,
                                             .on_failure = end_of_disk}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
+  OwnerRecord owner = TRY(describe_owner(*environment, settings.listen));
   auto connection = TRY(Connection::open(settings.nats));
   ConnectionSettings for_publishing = settings.nats;
   for_publishing.name += " publishing";
   for_publishing.send_at_once = false;
+  for_publishing.guarded = true;
   auto publishing = TRY(Connection::open(std::move(for_publishing)));
   ConnectionSettings for_working = settings.nats;
   for_working.name += " tasks";
+  for_working.guarded = true;
   auto working = TRY(Connection::open(std::move(for_working)));
-  auto parts =
-      std::make_unique<Parts>(std::move(settings), std::move(environment), std::move(connection),
-                              std::move(publishing), std::move(working), std::move(pool));
+  auto parts = std::make_unique<Parts>(std::move(settings), std::move(environment),
+                                       std::move(connection), std::move(publishing),
+                                       std::move(working), std::move(pool), std::move(owner));
   TRY(parts->start(std::move(address), std::move(token)));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/stream_options.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/runtime/service.h"
 
@@ -23,6 +25,10 @@ struct ServerSettings {
   std::string listen;          ///< of the gateway, host:port
   std::string token_file;      ///< with the token that callers show; empty: none is asked for
   ConnectionSettings nats;
+  StreamOptions streams;
+  bool take_over = false;  ///< OwnerSettings
+  /// Hears, on a thread of its own, that another process owns the streams: this one must end.
+  std::function<void(const Error&)> on_lost = [](const Error&) {};
   std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
   std::string container_runtime;                   ///< ContainerSettings::runtime
   Duration task_timeout{10'000};                   ///< of evaluating one state
@@ -35,7 +41,7 @@ struct ServerSettings {
 class Server {
  public:
   /// Runs when it returns; NATS may come later, until then `/readyz` says no. Errors: those of the
-  /// store, the gateway and the settings.
+  /// store, the gateway and the settings, and `broker.owner`: another process owns the streams.
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, JqLauncher launcher);
 
   /// The address of `settings` taken (HttpServer::bind), for a program that starts more than this

@@ -48,9 +48,9 @@ bool is_publish_subject(std::string_view subject) {
   return before != '.';
 }
 
-std::optional<std::string> subject_namespace(std::string_view subject) {
-  if (!subject.starts_with(kEventSubjectPrefix)) return std::nullopt;
-  subject.remove_prefix(kEventSubjectPrefix.size());
+std::optional<std::string> subject_namespace(std::string_view subject, std::string_view prefix) {
+  if (!subject.starts_with(prefix)) return std::nullopt;
+  subject.remove_prefix(prefix.size());
   const size_t dot = subject.find('.');
   if (dot == 0 || dot == std::string_view::npos || dot + 1 == subject.size()) return std::nullopt;
   const std::string_view token = subject.substr(0, dot);

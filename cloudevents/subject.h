@@ -30,6 +30,8 @@ std::string subject_token(std::string_view text);
 bool is_publish_subject(std::string_view subject);
 
 /// The namespace in the subject of an event, decoded; nullopt where the subject is none of those.
-std::optional<std::string> subject_namespace(std::string_view subject);
+/// `prefix` is what they begin with on the broker.
+std::optional<std::string> subject_namespace(std::string_view subject,
+                                             std::string_view prefix = kEventSubjectPrefix);
 
 }  // namespace millrace

@@ -27,6 +27,9 @@ class Lookup {
   /// What calls of that service have where nothing nearer says otherwise; null: nothing.
   virtual const ServicePolicy* service_policy(NamespaceNumber space,
                                               const NamedService& service) const = 0;
+  /// What the ids of calls are keyed with, so that only this store can compute them; empty: they
+  /// are not.
+  virtual std::string_view id_key() const { return {}; }
   /// When a living instance last did anything; nullopt: there is none of that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
                                               const InstanceId& instance) const = 0;

@@ -147,6 +147,9 @@ struct TaskEnded {
 struct TaskReport {
   InstanceId task;
   std::variant<TaskStarted, TaskUnbegun, TaskAlive, TaskOutput, TaskEnded> what;
+  /// The namespace that whoever tells it spoke for, where anybody may tell it: it counts only if
+  /// that is the task's. None: the source is the one that has the task.
+  std::optional<std::string> space = std::nullopt;
 };
 
 /// What all subjects of the work queue begin with.

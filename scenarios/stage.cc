@@ -33,6 +33,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                  .evaluate = given.evaluate,
                                                  .loader = load_stored,
                                                  .make_id = given.make_id,
+                                                 .id_key = given.id_key,
                                                  .queries = stage->queries_,
                                                  .metrics = stage->metrics_},
                                   given.processor);

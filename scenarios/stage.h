@@ -33,6 +33,7 @@ struct StageParts {
   /// May answer within the call, or between two calls made here.
   Evaluator evaluate;
   IdMaker make_id;
+  std::string id_key = {};  ///< Lookup::id_key
   EnvironmentOptions store;
   ProcessorOptions processor;
   std::function<bool()> give_up;  ///< asked by settle() in each round; may be empty

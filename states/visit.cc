@@ -35,13 +35,15 @@ Raise data_too_deep() {
 constexpr std::string_view kTooDeep = "direktiv.limits.depth";
 
 /// The id of a child is that of its call, so that the same inputs make the same instances: the time
-/// and the index first, for keys in order, then a fingerprint.
-InstanceId child_id(const Caller& caller, TimePoint now) {
+/// and the index first, for keys in order, then 62 bits of a fingerprint. An answer to a task is
+/// known by this id alone, so the fingerprint is keyed: nobody can guess the ids of others' tasks.
+InstanceId child_id(std::string_view key, const Caller& caller, TimePoint now) {
   const auto bytes = [](auto number) {
     return std::string(reinterpret_cast<const char*>(&number), sizeof number);
   };
-  const Fingerprint print = fingerprint({to_string(caller.instance), bytes(caller.entered),
-                                         bytes(caller.index), bytes(caller.attempt)});
+  const Fingerprint print =
+      keyed_fingerprint(key, {to_string(caller.instance), bytes(caller.entered),
+                              bytes(caller.index), bytes(caller.attempt)});
   std::array<uint8_t, 10> rest{};
   std::copy_n(print.begin(), rest.size(), rest.begin());
   rest[0] = static_cast<uint8_t>(caller.index >> 8);
@@ -298,7 +300,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
                       .entered = instance_.entered,
                       .index = static_cast<uint32_t>(index),
                       .attempt = ++call.attempt};
-  call.id = child_id(caller, now_);
+  call.id = child_id(lookup_.id_key(), caller, now_);
   const auto arm = [&](TimeoutKind kind) {
     const auto& timeout = policy.timeouts[kind];
     if (timeout) call.deadlines[static_cast<size_t>(kind)] = timeout->span.after(now_);
@@ -407,7 +409,7 @@ std::optional<TimePoint> Visit::last_moved(const Call& call) const {
 std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
   acted_ = true;
   const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
-  call.id = child_id(place, now_);
+  call.id = child_id(lookup_.id_key(), place, now_);
   Json told{{"function", function.id}, {"async", true}};
   const Subflow* const subflow = function.subflow();
   if (subflow == nullptr) {

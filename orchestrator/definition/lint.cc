@@ -131,6 +131,7 @@ class Linter {
     check_ways();
     check_start();
     check_timeouts();
+    note_on_failure();
     check_unused("functions", Kind::kFunction, "no action calls it");
     check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
     const std::vector<Node>& states = items_of(document_, "states");
@@ -201,6 +202,19 @@ class Linter {
       warn_of_never("workflowRunTimeout", run, whole, execution);
       if (has_one_run) warn_of_never(whole, execution, "timeouts.kill", kill);
     }
+  }
+
+  /// Its name promises more than document 004 gives it.
+  void note_on_failure() {
+    const Node* const node = value_of(document_, "on_failure");
+    if (node == nullptr || text_of(*node, "when") == "any") return;
+    const std::string state =
+        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
+    findings_.note(
+        "lint.on_failure", "on_failure", node->at,
+        fmt::format("this state runs when `timeout` expires and not when the instance "
+                    "fails otherwise; write on_failure: {{state: {}, when: any}} for both",
+                    state));
   }
 
   /// Where the timeout cannot be over before the other one is.

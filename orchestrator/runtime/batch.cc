@@ -281,6 +281,10 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
   const InstanceId& task = input.report.task;
   const TaskInHand* const known = draft_.tasks.find(task);
   if (known == nullptr || !draft_.catalog.has_namespace(known->space)) return {};
+  if (input.report.space && !is_space(known->space, *input.report.space)) {
+    ++draft_.outcome.counts.answers_stray;
+    return {};
+  }
   const auto& what = input.report.what;
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
     return hear(now, task, TaskInHand(*known), *ended);
@@ -298,6 +302,11 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
     return tell_caller(now, *known, Printed{*known->caller, output->text});
   }
   return {};
+}
+
+/// Whether the namespace of that number, if it is still there, has that name.
+bool Batch::is_space(NamespaceNumber space, std::string_view name) const {
+  return draft_.catalog.has_namespace(space) && draft_.catalog.name_of(space) == name;
 }
 
 Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/input.h"
@@ -92,6 +93,7 @@ class Batch {
 
   Status hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
               const TaskEnded& told);
+  bool is_space(NamespaceNumber space, std::string_view name) const;
   /// Steps whoever waits for the task.
   Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
   bool awaits_look(TimePoint now, const Instance& instance);

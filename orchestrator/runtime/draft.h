@@ -48,6 +48,7 @@ struct BatchCounts {
   uint64_t published = 0;
   uint64_t dead_letters = 0;
   uint64_t rows_purged = 0;          ///< of deleted namespaces
+  uint64_t answers_stray = 0;        ///< given for another namespace than the task's
   uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute that a start correlates by
   uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
   uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
@@ -80,6 +81,7 @@ struct BatchParts {
   Hooks& hooks;
   InHand& in_hand;
   IdMaker make_id;
+  std::string id_key;  ///< Lookup::id_key
   EngineLimits limits;
 };
 

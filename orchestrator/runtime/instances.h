@@ -102,7 +102,7 @@ class Instances {
   Status set_aside(const Instance& instance, const Publish& asked);
 
   Draft& draft_;
-  StoreLookup lookup_{draft_.tx, draft_.catalog};
+  StoreLookup lookup_{draft_.tx, draft_.catalog, draft_.id_key};
   std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order
 };
 

@@ -55,6 +55,9 @@ struct Metrics::Series {
               "Times that an instance was passed over because its rows are damaged.");
   prometheus::Counter& rows_purged =
       counter("millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
+  prometheus::Counter& answers_stray =
+      counter("millrace_answers_stray_total",
+              "Answers of workers thrown away: their subject names no task, or not its namespace.");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -132,6 +135,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->dead_letters, counts.dead_letters);
   add(series_->damaged, counts.instances_damaged);
   add(series_->rows_purged, counts.rows_purged);
+  add(series_->answers_stray, counts.answers_stray);
   add(series_->groups_uncorrelated, counts.groups_uncorrelated);
   add(series_->groups_expired, counts.groups_expired);
   add(series_->groups_closed, counts.groups_closed);
@@ -139,6 +143,8 @@ void Metrics::count(const BatchCounts& counts) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
 }
+
+void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
 
 void Metrics::schedule_to_start(Duration after) {
   series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());

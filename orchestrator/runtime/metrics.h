@@ -32,6 +32,8 @@ class Metrics {
 
   void count(const BatchCounts& counts);
   void count(const BrokerLoss& loss);
+  /// An answer of a worker that names no task.
+  void count_stray_answer();
   /// Of a task: how long after it was handed out somebody began with it.
   void schedule_to_start(Duration after);
   void set(const Levels& levels);

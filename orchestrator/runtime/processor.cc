@@ -70,6 +70,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .hooks = hooks_,
               .in_hand = in_hand_,
               .make_id = parts_.make_id,
+              .id_key = parts_.id_key,
               .limits = options.engine},
              options.batch),
       end_waiters_(tx_, catalog_, parts_.queries),

@@ -52,6 +52,7 @@ struct ProcessorParts {
   Evaluator evaluate;
   Catalog::Loader loader;
   IdMaker make_id;
+  std::string id_key = {};  ///< Lookup::id_key
   Queries& queries;
   Metrics& metrics;
 };

@@ -2,6 +2,8 @@
 // there for a later one. Engine thread only.
 #pragma once
 
+#include <string>
+
 #include "model/lookup.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/store/transaction.h"
@@ -10,7 +12,8 @@ namespace millrace {
 
 class StoreLookup final : public Lookup {
  public:
-  StoreLookup(const View& view, const Catalog& catalog) : view_(view), catalog_(catalog) {}
+  StoreLookup(const View& view, const Catalog& catalog, std::string_view id_key)
+      : view_(view), catalog_(catalog), id_key_(id_key) {}
 
   std::optional<Variable> variable(const VariableName& name) const override;
   std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
@@ -18,6 +21,7 @@ class StoreLookup final : public Lookup {
   const RetryPolicy* default_retries(NamespaceNumber space) const override;
   const ServicePolicy* service_policy(NamespaceNumber space,
                                       const NamedService& service) const override;
+  std::string_view id_key() const override { return id_key_; }
   std::optional<TimePoint> last_moved(NamespaceNumber space,
                                       const InstanceId& instance) const override;
 
@@ -30,6 +34,7 @@ class StoreLookup final : public Lookup {
 
   const View& view_;
   const Catalog& catalog_;
+  const std::string id_key_;
   mutable Status status_;
 };
 

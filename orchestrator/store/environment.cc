@@ -103,6 +103,16 @@ Status Environment::lock() {
   return {};
 }
 
+Result<std::string> Environment::mark() const {
+  struct statx found {};
+  if (::statx(lock_file_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
+    return tl::unexpected(error(errno, "looking at the lock"));
+  }
+  const bool has_time = (found.stx_mask & STATX_BTIME) != 0;
+  return fmt::format("{}-{}.{}", found.stx_ino, has_time ? found.stx_btime.tv_sec : 0,
+                     has_time ? found.stx_btime.tv_nsec : 0);
+}
+
 Status Environment::open_store() {
   file_ = TRY(options_.read_only ? LmdbFile::open_to_read(folder_, options_.map_bytes)
                                  : LmdbFile::open(folder_, options_.map_bytes));

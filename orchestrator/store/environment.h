@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "orchestrator/store/lmdb_file.h"
@@ -101,6 +102,9 @@ class Environment {
   Status keep_key();
 
   const std::filesystem::path& folder() const { return folder_; }
+  /// Tells this folder from all copies of it, as long as it stays on its file system: the number
+  /// of its lock file, and when that was made. Errors: `store.io`.
+  Result<std::string> mark() const;
   const EnvironmentOptions& options() const { return options_; }
 
  private:

@@ -55,11 +55,13 @@ struct Seal::Keys {
   unsigned char master[kKeySize];
   unsigned char box[kKeySize];    ///< for what is sealed
   unsigned char nonce[kKeySize];  ///< for the nonces
+  unsigned char ids[kKeySize];    ///< for the ids of calls
 
   void derive() {
     constexpr char kPurpose[crypto_kdf_CONTEXTBYTES + 1] = "millrace";
     crypto_kdf_derive_from_key(box, sizeof box, 1, kPurpose, master);
     crypto_kdf_derive_from_key(nonce, sizeof nonce, 2, kPurpose, master);
+    crypto_kdf_derive_from_key(ids, sizeof ids, 3, kPurpose, master);
   }
 
   Nonce nonce_of(std::string_view bytes, std::string_view context) const {
@@ -139,6 +141,10 @@ Status Seal::write(const std::filesystem::path& file) const {
   const File folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::fsync(folder.get()) != 0) return file_error(file, "syncing");
   return {};
+}
+
+std::string Seal::id_key() const {
+  return {reinterpret_cast<const char*>(keys_->ids), sizeof keys_->ids};
 }
 
 std::string Seal::seal(std::string_view bytes, std::string_view context) const {

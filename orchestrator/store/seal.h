@@ -33,6 +33,9 @@ class Seal {
   /// nullopt: it was sealed with another key, for another place, or is damaged.
   std::optional<std::string> open(std::string_view sealed, std::string_view context) const;
 
+  /// A key for ids that only the holder of this key may be able to compute; 32 bytes.
+  std::string id_key() const;
+
   /// Whether a row's bytes are sealed. No record, no JSON text and no number begins so.
   static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
 

@@ -293,6 +293,7 @@ class Walk {
     client_.api("STREAM.DELETE.MILLRACE_DLQ");
     client_.api("STREAM.DELETE.MILLRACE_TASKS");
     client_.api("STREAM.DELETE.MILLRACE_RESULTS");
+    client_.api("STREAM.DELETE.MILLRACE_OWNER");  // a killed one on another folder is waited for
     subscriber_->subscribe("millrace.events.default.told");
     subscriber_->flush();
     std::filesystem::copy(prepared, server_.data());

@@ -138,6 +138,16 @@ TEST_F(DevMode, AsksForTheTokenThatItIsGivenAndSaysHowToShowIt) {
   EXPECT_EQ(cli({"instance", "list", "--token-file", file}).code, 0);
 }
 
+TEST_F(DevMode, ItsBrokerListensOnThePortThatItIsGiven) {
+  uint16_t port = 0;
+  {
+    const NatsServer free_again;
+    port = free_again.port();
+  }
+  start({"--nats-port", std::to_string(port)});
+  EXPECT_THAT(dev_->output(), HasSubstr(fmt::format("NATS at nats://127.0.0.1:{}.", port)));
+}
+
 TEST_F(DevMode, TakesEventsFromAnyNatsClientAtTheAddressThatItPrints) {
   write("counter.yaml",
         "id: counter\nstart:\n  type: event\n  event:\n    type: count\nstates:\n  - id: a\n"

@@ -68,6 +68,25 @@ TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
   EXPECT_EQ(world.instance(id)["calls"][0]["task"], to_string(task.id));
 }
 
+/// The id of the first task of a world with that key.
+InstanceId first_task(const std::string& key) {
+  World world({.id_key = key});
+  world.apply(order());
+  start(world);
+  return world.functions.tasks()[0].id;
+}
+
+TEST(Functions, TheIdOfATaskIsKeyedSoThatOthersCannotComputeIt) {
+  const InstanceId one = first_task("one");
+  EXPECT_EQ(one, first_task("one")) << "the same key, the same call, the same id";
+  for (const std::string other : {"two", ""}) {
+    const InstanceId task = first_task(other);
+    EXPECT_TRUE(std::equal(one.bytes.begin(), one.bytes.begin() + 8, task.bytes.begin()))
+        << "ids sort by time and by the place of their call";
+    EXPECT_FALSE(std::equal(one.bytes.begin() + 8, one.bytes.end(), task.bytes.begin() + 8));
+  }
+}
+
 TEST(Functions, ItsAnswerIsReturned) {
   World world;
   world.apply(order());
@@ -103,6 +122,25 @@ TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
   world.settle();
   EXPECT_EQ(stored, 3);
   EXPECT_EQ(world.instance(id)["output"]["return"], 1);
+}
+
+TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
+  World world;
+  world.apply(order());
+  const std::string id = start(world);
+  const InstanceId task = world.functions.tasks()[0].id;
+  const auto answer = [&](std::string space, std::string result) {
+    world.functions.tell(
+        {.task = task, .what = TaskEnded{.result = std::move(result)}, .space = std::move(space)});
+    world.settle();
+  };
+  answer("evil", R"("forged")");
+  EXPECT_EQ(world.instance(id)["status"], "running");
+  EXPECT_EQ(world.metric("millrace_answers_stray_total"), 1);
+  answer("default", R"("mine")");
+  EXPECT_EQ(world.instance(id)["output"]["return"], "mine");
+  answer("default", R"("late")");
+  EXPECT_EQ(world.metric("millrace_answers_stray_total"), 1);
 }
 
 TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {

@@ -131,6 +131,7 @@ void World::recover() {
                                   .webhooks = receivers,
                                   .evaluate = evaluate,
                                   .make_id = make_id,
+                                  .id_key = options_.id_key,
                                   .store = options_.store,
                                   .processor = options_.processor}));
 }

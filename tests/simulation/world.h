@@ -91,6 +91,7 @@ struct WorldOptions {
   EnvironmentOptions store;  ///< but that nothing is checkpointed at a close
   ProcessorOptions processor;
   uint64_t seed = 1;
+  std::string id_key = "the key of the ids";  ///< Lookup::id_key
 };
 
 /// What became of a command or a wait: nothing as long as it is not answered.

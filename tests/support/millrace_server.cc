@@ -32,8 +32,10 @@ std::string path_with_millrace() {
 std::string MillraceServer::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
 
 std::vector<std::string> MillraceServer::command() const {
-  return {program_,   "serve",       "--data", data().string(),
-          "--listen", "127.0.0.1:0", "--nats", nats_url_};
+  std::vector<std::string> command = {program_,   "serve",       "--data", data().string(),
+                                      "--listen", "127.0.0.1:0", "--nats", nats_url_};
+  command.insert(command.end(), arguments_.begin(), arguments_.end());
+  return command;
 }
 
 void MillraceServer::launch(std::map<std::string, std::string> environment) {

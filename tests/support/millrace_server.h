@@ -36,6 +36,9 @@ class MillraceServer {
   /// Where its store is; may be filled before it runs.
   std::filesystem::path data() const { return folder_.path() / "data"; }
 
+  /// More of the command line of the next starts.
+  void set_arguments(std::vector<std::string> arguments) { arguments_ = std::move(arguments); }
+
   /// The command that runs it.
   std::vector<std::string> command() const;
 
@@ -90,6 +93,7 @@ class MillraceServer {
   std::string program_;
   std::string nats_url_;
   std::map<std::string, std::string> environment_;
+  std::vector<std::string> arguments_;
   TemporaryFolder folder_;
   std::unique_ptr<Process> process_;
   uint16_t port_ = 0;

@@ -28,8 +28,8 @@ std::filesystem::path NatsServer::store_of(std::string_view stream) const {
   return store() / "jetstream" / "$G" / "streams" / stream;
 }
 
-std::unique_ptr<RawNatsClient> NatsServer::client() const {
-  return std::make_unique<RawNatsClient>(server_->port());
+std::unique_ptr<RawNatsClient> NatsServer::client(const RawNatsClient::Login& login) const {
+  return std::make_unique<RawNatsClient>(server_->port(), login);
 }
 
 std::unique_ptr<Connection> NatsServer::connect() const {

@@ -46,7 +46,7 @@ class NatsServer {
   std::filesystem::path store_of(std::string_view stream) const;
 
   /// A client of the test's own.
-  std::unique_ptr<RawNatsClient> client() const;
+  std::unique_ptr<RawNatsClient> client(const RawNatsClient::Login& login = {}) const;
 
   /// A connection as millrace has it, connected.
   std::unique_ptr<Connection> connect() const;

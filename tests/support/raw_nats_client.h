@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -23,7 +24,15 @@ class RawNatsClient {
     std::string data;
   };
 
-  explicit RawNatsClient(uint16_t port);
+  /// Who it is for a server that asks.
+  struct Login {
+    std::string user = {};
+    std::string password = {};
+    std::string inbox = "_TEST";  ///< what its inboxes begin with
+  };
+
+  explicit RawNatsClient(uint16_t port) : RawNatsClient(port, Login()) {}
+  RawNatsClient(uint16_t port, const Login& login);
   ~RawNatsClient();
   RawNatsClient(const RawNatsClient&) = delete;
   RawNatsClient& operator=(const RawNatsClient&) = delete;
@@ -49,6 +58,9 @@ class RawNatsClient {
   /// Publishes into a stream and waits: the answer of the stream.
   Json publish_acked(std::string_view subject, std::string_view headers, std::string_view data);
 
+  /// What the server complained about, line by line.
+  const std::vector<std::string>& complaints() const { return complaints_; }
+
  private:
   Message request(std::string_view subject, std::string_view headers, std::string_view data);
   void send(std::string_view bytes);
@@ -57,6 +69,7 @@ class RawNatsClient {
   std::string read_bytes(size_t size);
   bool read_one(Duration at_most);
 
+  const bool has_login_;
   int socket_ = -1;
   std::string out_;
   std::string in_;
@@ -66,6 +79,7 @@ class RawNatsClient {
   std::string inbox_;
   std::deque<Message> messages_;
   std::deque<Message> answers_;
+  std::vector<std::string> complaints_;
 };
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "matchers/correlation.h"
 #include "orchestrator/store/check/checker.h"
+#include "orchestrator/store/identity.h"
 
 namespace millrace {
 namespace {
@@ -91,6 +92,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     } else if (!has_key_ && options_.has_key) {
       add(StoreFault::kStoreKey, place, "the key that was given does not open it");
     }
+  } else if (key == "store") {
+    decode(place, value, decode_store_identity);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
     counters_[static_cast<size_t>(key.back() - 'a')] = number().value_or(UINT64_MAX);

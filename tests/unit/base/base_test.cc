@@ -68,6 +68,12 @@ TEST(Base64, IsStandardAndStrict) {
   }
 }
 
+TEST(Fingerprint, DependsOnItsKey) {
+  EXPECT_EQ(keyed_fingerprint("k", {"a", "b"}), keyed_fingerprint("k", {"a", "b"}));
+  EXPECT_NE(keyed_fingerprint("k", {"a", "b"}), keyed_fingerprint("l", {"a", "b"}));
+  EXPECT_EQ(keyed_fingerprint("", {"a", "b"}), fingerprint({"a", "b"}));
+}
+
 TEST(Fingerprint, KeepsItsPartsApart) {
   EXPECT_NE(fingerprint({"ab", "c"}), fingerprint({"a", "bc"}));
   EXPECT_EQ(fingerprint({"ab", "c"}), fingerprint({"ab", "c"}));

@@ -126,6 +126,43 @@ TEST(Connections, GoOnTryingWhenTheirLoginIsRefused) {
   EXPECT_TRUE((*connection)->api("INFO", Json::object()));
 }
 
+TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {
+  using std::chrono::steady_clock;
+  const NatsServer server;
+  const auto opened = Connection::open({.servers = {server.url()}, .guarded = true});
+  ASSERT_TRUE(opened);
+  Connection& connection = **opened;
+  ASSERT_TRUE(connection.wait_until_connected(kLongEnough));
+  std::vector<LinkChange> heard;
+  connection.watch([&](LinkChange change) { heard.push_back(change); });
+  EXPECT_FALSE(connection.connected());
+  EXPECT_EQ(connection.request("x", "").error().message,
+            "request to x: this process does not own the streams");
+  connection.allow_until(steady_clock::now() + std::chrono::hours(1));
+  EXPECT_TRUE(connection.connected());
+  EXPECT_TRUE(connection.api("INFO", Json::object()));
+  connection.allow_until(steady_clock::now() + std::chrono::hours(2));
+  connection.forbid();
+  EXPECT_FALSE(connection.connected());
+  connection.allow_until(steady_clock::now() - Duration(1));
+  EXPECT_FALSE(connection.connected()) << "its time is over";
+  EXPECT_EQ(heard, (std::vector{LinkChange::kConnected, LinkChange::kDisconnected}))
+      << "once each, however often it is allowed";
+}
+
+TEST(DevServers, TakeThePortThatIsPreferredIfItIsFree) {
+  const TemporaryFolder one;
+  const TemporaryFolder two;
+  uint16_t port = 0;
+  { port = NatsServer().port(); }
+  const auto first = DevServer::start({.folder = one.path(), .preferred_port = port});
+  ASSERT_TRUE(first);
+  EXPECT_EQ((*first)->port(), port);
+  const auto second = DevServer::start({.folder = two.path(), .preferred_port = port});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_NE((*second)->port(), port);
+}
+
 TEST(DevServers, AreGoneWithTheirOwner) {
   const TemporaryFolder folder;
   uint16_t port = 0;

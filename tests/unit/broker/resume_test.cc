@@ -82,6 +82,13 @@ TEST(AckSubjects, AreReadInBothForms) {
       numbers);
 }
 
+TEST(AckSubjects, NameTheirConsumer) {
+  EXPECT_EQ(consumer_of_ack("$JS.ACK.MILLRACE_TASKS.shop+charge.1.22.21.17.5"), "shop+charge");
+  EXPECT_EQ(consumer_of_ack("$JS.ACK.hub.Ac3.MILLRACE_TASKS.shop+charge.1.22.21.17.5"),
+            "shop+charge");
+  EXPECT_EQ(consumer_of_ack("$JS.ACK.MILLRACE_TASKS.shop+charge"), "");
+}
+
 TEST(AckSubjects, AreNothingElse) {
   for (const char* subject :
        {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.E.c.1.22.21.17", "$JS.ACK.E.c.1.22.21.17.5.6",

@@ -66,7 +66,7 @@ class DeadLettersTest : public StreamsTest {
   void SetUp() override { ASSERT_TRUE(ensure_stream(*connection_, dead_letters_stream())); }
 
   Json list(std::string_view space, size_t limit, std::string_view cursor = "") {
-    const Result<Json> page = list_dead_letters(*connection_, space, limit, cursor);
+    const Result<Json> page = list_dead_letters(*connection_, kDefaultPrefix, space, limit, cursor);
     CHECK(page.has_value(), "{}", page.error().message);
     return *page;
   }
@@ -127,7 +127,7 @@ TEST_F(DeadLettersTest, ShowTheHeadOfTheirBytes) {
 
 TEST_F(DeadLettersTest, RefuseACursorThatIsNone) {
   for (const char* cursor : {"x", "1x", "-1", " 1"}) {
-    const Result<Json> page = list_dead_letters(*connection_, "a", 1, cursor);
+    const Result<Json> page = list_dead_letters(*connection_, kDefaultPrefix, "a", 1, cursor);
     ASSERT_FALSE(page) << cursor;
     EXPECT_EQ(page.error().code, "dlq.cursor");
   }

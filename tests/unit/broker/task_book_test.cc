@@ -16,7 +16,7 @@ constexpr Duration kLookTimeout{1'000};
 class TaskBookTest : public testing::Test {
  protected:
   void add(uint8_t number, bool queued = true) {
-    book_.add(task_id(number), queued, NatsMessage{.subject = "s", .data = "x"});
+    book_.add(task_id(number), "shop", queued, NatsMessage{.subject = kTaskSubject, .data = "x"});
   }
   /// The numbers of the messages that are to be sent now.
   std::vector<int> sent(bool with_stream = true) {
@@ -35,8 +35,8 @@ class TaskBookTest : public testing::Test {
   void stored(uint8_t number, uint64_t sequence, bool duplicate = false) {
     keep(book_.stored(task_id(number), {sequence, duplicate}, now_));
   }
-  void heard(uint64_t sequence, AckWord ack) {
-    if (const auto report = book_.heard(sequence, ack, now_)) keep({*report});
+  void heard(uint64_t sequence, AckWord ack, std::string_view consumer = "shop+charge") {
+    if (const auto report = book_.heard(consumer, sequence, ack, now_)) keep({*report});
   }
   void pass(Duration time) {
     now_ += time;
@@ -65,14 +65,56 @@ TEST_F(TaskBookTest, WhatAWorkerSaysBeforeTheStreamDoesIsNotLost) {
   EXPECT_EQ(told_, (Words{"1 started", "1 alive"}));
 }
 
+TEST_F(TaskBookTest, AWordCountsOnlyFromTheConsumerOfItsTask) {
+  add(1), add(2);
+  sent();
+  heard(8, AckWord::kTerm, "evil+charge");
+  stored(1, 7), stored(2, 8);
+  heard(7, AckWord::kTerm, "evil+charge");
+  heard(7, AckWord::kAlive, "evil+charge");
+  pass(kGrace);
+  EXPECT_EQ(told_, Words());
+  heard(7, AckWord::kAlive);
+  EXPECT_EQ(told_, (Words{"1 started"}));
+}
+
+TEST_F(TaskBookTest, AnAnswerForAnotherNamespaceChangesNothing) {
+  add(1);
+  sent();
+  stored(1, 7);
+  EXPECT_FALSE(book_.answered(task_id(1), "evil", now_));
+  pass(kGrace);
+  EXPECT_EQ(deletes(), std::vector<uint64_t>());
+  EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
+}
+
+TEST_F(TaskBookTest, WordsOnMessagesOfOthersAreForgotten) {
+  add(1);
+  sent();
+  for (uint64_t foreign = 100; foreign < 120'000; ++foreign) {
+    heard(foreign, AckWord::kAlive, "theirs+mail");
+    pass(Duration(foreign % 100 == 0));  // so that some time goes by
+  }
+  EXPECT_LE(book_.overheard(), 16'384u);
+  heard(120'000, AckWord::kAlive);
+  stored(1, 120'000);
+  EXPECT_EQ(told_, (Words{"1 started"})) << "ours are kept all the same";
+  add(2);
+  sent();
+  heard(120'002, AckWord::kAlive, "theirs+mail");
+  EXPECT_EQ(book_.overheard(), 1u);
+  pass(Duration(10'000));
+  EXPECT_EQ(book_.overheard(), 0u);
+}
+
 TEST_F(TaskBookTest, WhatWorkersWereGivenHasBegunThoughTheySayNothing) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   EXPECT_FALSE(book_.waits_for_workers());
   for (const uint8_t number : {1, 2, 3}) stored(number, 10 + number);
   heard(11, AckWord::kAlive);
-  EXPECT_EQ(book_.waiting_subjects(), (std::vector<std::string>{"s"}));
-  keep(book_.given_out("s", 12));
+  EXPECT_EQ(book_.waiting_subjects(), (std::vector<std::string>{kTaskSubject}));
+  keep(book_.given_out(kTaskSubject, 12));
   EXPECT_EQ(told_, (Words{"1 started", "2 started"}));
   keep(book_.given_out("another", 13));
   heard(12, AckWord::kAlive);
@@ -103,7 +145,7 @@ TEST_F(TaskBookTest, AskingReportsWhetherAWorkerHasATask) {
 TEST_F(TaskBookTest, AnAnswerThatIsThereBeforeTheStreamsAcknowledgementEndsAllTheSame) {
   add(1);
   sent();
-  EXPECT_TRUE(book_.answered(task_id(1), now_));
+  EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
   heard(7, AckWord::kDone);
   stored(1, 7);
   EXPECT_EQ(book_.size(), 0u);
@@ -114,8 +156,8 @@ TEST_F(TaskBookTest, TheMessageOfAnAnsweredTaskIsDeletedWhenItsWorkerDoesNotAckn
   add(1);
   sent();
   stored(1, 7);
-  EXPECT_TRUE(book_.answered(task_id(1), now_));
-  EXPECT_FALSE(book_.answered(task_id(1), now_)) << "twice";
+  EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
+  EXPECT_FALSE(book_.answered(task_id(1), "shop", now_)) << "twice";
   pass(kGrace - Duration(1));
   EXPECT_EQ(deletes(), std::vector<uint64_t>());
   pass(Duration(1));
@@ -211,7 +253,7 @@ TEST_F(TaskBookTest, WhatIsGivenBackEndsUnlessItsAnswerComesSoon) {
   stored(2, 2);
   heard(1, AckWord::kNak);
   heard(2, AckWord::kTerm);
-  EXPECT_TRUE(book_.answered(task_id(2), now_));
+  EXPECT_TRUE(book_.answered(task_id(2), "shop", now_));
   pass(kGrace);
   EXPECT_EQ(told_, (Words{"1 !millrace.function.unavailable: a worker gave the task back without "
                           "an answer"}));

@@ -22,7 +22,7 @@ TEST(TaskConsumers, HaveLegalNamesThatTellSubjectsApart) {
 
 TEST(TaskMessages, NameTheNamespaceInALegalSubject) {
   EXPECT_EQ(reply_subject("a.b c", task_id(1)),
-            "millrace.results.a%2Eb%20c." + to_string(task_id(1)));
+            "millrace.results.0.a%2Eb%20c." + to_string(task_id(1)));
 }
 
 TEST(TaskMessages, SayNothingOfADeadlineThatIsNotKnown) {
@@ -44,12 +44,23 @@ TEST(AckWords, AreThoseThatTheBrokerKnows) {
   }
 }
 
-TEST(Answers, BelongToTheTaskThatTheirSubjectOrTheirHeaderNames) {
+TEST(Answers, BelongToTheTaskAndTheNamespaceOfTheirSubject) {
   const std::string id = to_string(task_id(1));
-  EXPECT_EQ(answered_task({"millrace.results.shop." + id, {}, ""}), task_id(1));
-  EXPECT_EQ(answered_task({"x", {{"DIREKTIV-actionid", id}}, ""}), task_id(1));
-  EXPECT_EQ(answered_task({"millrace.results.shop.x", {{"Direktiv-ActionID", "y"}}, ""}),
-            std::nullopt);
+  const AnsweredTask shop{task_id(1), "shop"};
+  EXPECT_EQ(answered_task("millrace.results.0.shop." + id), shop);
+  EXPECT_EQ(answered_task("millrace.results.shop." + id), shop) << "as before partitions";
+  EXPECT_EQ(answered_task("millrace.results.0." + id), (AnsweredTask{task_id(1), "0"}));
+  EXPECT_EQ(answered_task(reply_subject("a.b c", task_id(1))), (AnsweredTask{task_id(1), "a.b c"}));
+}
+
+TEST(Answers, ToAnyOtherSubjectBelongToNoTask) {
+  const std::string id = to_string(task_id(1));
+  for (const std::string& subject :
+       {std::string("x"), "millrace.results." + id, "millrace.results.1.shop." + id,
+        "millrace.results.0.0.shop." + id, "millrace.results.0.shop." + id + ".x",
+        "millrace.results.%zz." + id, std::string("millrace.results.0.shop.x")}) {
+    EXPECT_EQ(answered_task(subject), std::nullopt) << subject;
+  }
 }
 
 TEST(Answers, AreTakenUpToTheirBound) {

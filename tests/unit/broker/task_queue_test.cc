@@ -1,5 +1,6 @@
 #include "broker/task_queue.h"
 
+#include <atomic>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -84,7 +85,7 @@ TEST_F(TaskQueueTest, AWorkerGetsTheInputAndWhatItHasToKnow) {
   EXPECT_EQ(Worker::header(*task, "Direktiv-Step"), "pay");
   EXPECT_EQ(Worker::header(*task, "Direktiv-Attempt"), "2");
   EXPECT_EQ(Worker::header(*task, "Direktiv-Deadline"), "2023-11-14T22:14:20.000Z");
-  EXPECT_EQ(Worker::header(*task, "Millrace-Reply"), "millrace.results.shop." + id);
+  EXPECT_EQ(Worker::header(*task, "Millrace-Reply"), "millrace.results.0.shop." + id);
 }
 
 TEST_F(TaskQueueTest, TheAnswerIsToldAndNothingOfTheTaskStaysInTheStreams) {
@@ -221,16 +222,49 @@ TEST_F(TaskQueueTest, DoubleAndLateAnswersAreToldAndStickNowhere) {
 }
 
 TEST_F(TaskQueueTest, AnswersThatNameNoTaskAreCountedAndThrownAway) {
-  open();
+  std::atomic<int> strays = 0;
+  open({.on_stray = [&] { ++strays; }});
   ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
-  client_->publish_acked("millrace.results.shop.nobody", "", "x");
+  const std::string id = to_string(task_id(7));
+  client_->publish_acked("millrace.results.0.shop.nobody", "", "x");
   client_->publish_acked("millrace.results.x", "A: b\r\n", "");
-  client_->publish_acked("millrace.results.by.header",
-                         "direktiv-actionid: " + to_string(task_id(7)) + "\r\n", "named");
+  client_->publish_acked("millrace.results.by.header", "Direktiv-ActionID: " + id + "\r\n", "x");
+  client_->publish_acked("millrace.results.1.shop." + id, "", "of another partition");
+  client_->publish_acked("millrace.results.0.shop." + id, "", "named");
   EXPECT_EQ(sink_.wait_for(task_id(7), 1), (Words{"named"}));
   EXPECT_TRUE(empties(kResultsStream));
-  EXPECT_EQ(queue_->counts().strays, 2u);
-  EXPECT_EQ(queue_->counts().answers, 3u);
+  EXPECT_EQ(queue_->counts().strays, 4u);
+  EXPECT_EQ(queue_->counts().answers, 5u);
+  EXPECT_EQ(strays, 4);
+}
+
+TEST_F(TaskQueueTest, AWorkerThatWasGivenTheOldFormOfTheSubjectIsHeard) {
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  const Message task = worker.take().value();
+  client_->publish_acked("millrace.results.shop." + to_string(task_id(1)), "", "1");
+  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  EXPECT_EQ(sink_.space_of(task_id(1)), "shop");
+  worker.say(task, "+ACK");
+  EXPECT_TRUE(empties(kResultsStream));
+}
+
+TEST_F(TaskQueueTest, AForgedAnswerOfAnotherNamespaceNeitherTakesTheTaskAwayNorHidesWhoGaveIt) {
+  open({.grace = Duration(1)});
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  const Message task = worker.take().value();
+  client_->publish_acked("millrace.results.0.evil." + to_string(task_id(1)), "", "forged");
+  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"forged"})) << "whose the task is the sink knows";
+  EXPECT_EQ(sink_.space_of(task_id(1)), "evil");
+  expect_silence(2);
+  EXPECT_TRUE(comes_to_hold([&] { return messages_in(kTasksStream) == 1; }))
+      << "the task is still its worker's";
+  worker.answer(task, "1");
+  EXPECT_EQ(sink_.wait_for(task_id(1), 2).back(), "1");
+  EXPECT_EQ(sink_.space_of(task_id(1)), "shop");
+  EXPECT_TRUE(empties(kTasksStream));
 }
 
 TEST_F(TaskQueueTest, AnAnswerStaysInTheStreamUntilItIsStored) {
@@ -250,7 +284,8 @@ TEST_F(TaskQueueTest, WhatMayBeStoredLateBoundsWhatIsTold) {
   ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
   sink_.hold_back();
   for (int i = 0; i < 10; ++i) {
-    client_->publish_acked("millrace.results.shop." + to_string(task_id(1)), "", std::to_string(i));
+    client_->publish_acked("millrace.results.0.shop." + to_string(task_id(1)), "",
+                           std::to_string(i));
   }
   ASSERT_TRUE(sink_.wait_for_all(3));
   EXPECT_EQ(sink_.unstored(), 3u);

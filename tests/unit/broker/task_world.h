@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ class CollectingTaskSink : public TaskSink {
   void report(TaskReport report, std::function<void()> stored) override {
     const std::lock_guard lock(mutex_);
     told_.emplace_back(report.task, word(report));
+    spaces_[report.task] = report.space.value_or("");
     if (stored && store_) {
       stored();
     } else if (stored) {
@@ -82,6 +84,12 @@ class CollectingTaskSink : public TaskSink {
     const std::lock_guard lock(mutex_);
     store_ = true;
     for (const auto& stored : std::exchange(unstored_, {})) stored();
+  }
+
+  /// The namespace for which the last word on the task was told; "": none was named.
+  std::string space_of(const InstanceId& task) {
+    const std::lock_guard lock(mutex_);
+    return spaces_[task];
   }
 
   size_t unstored() {
@@ -139,6 +147,7 @@ class CollectingTaskSink : public TaskSink {
   std::condition_variable changed_;
   bool store_ = true;
   std::vector<std::pair<InstanceId, std::string>> told_;
+  std::map<InstanceId, std::string> spaces_;
   std::vector<std::function<void()>> unstored_;
 };
 

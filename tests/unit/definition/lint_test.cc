@@ -260,7 +260,8 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
 }
 
 TEST(LintOfTimeouts, OnFailureIsAWayInBesideTheStart) {
-  EXPECT_THAT(lint_of(R"(
+  EXPECT_THAT(
+      lint_of(R"(
 id: a
 timeout: 1h
 on_failure: refund
@@ -270,8 +271,12 @@ states:
 - {id: tell, type: noop}
 - {id: lost, type: noop}
 )"),
-              ElementsAre("warning states[3].id: nothing leads to this state [lint.unreachable]"));
-  EXPECT_THAT(lint_of(R"(
+      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
+                  "instance fails otherwise; write on_failure: {state: refund, when: any} for "
+                  "both [lint.on_failure]",
+                  "warning states[3].id: nothing leads to this state [lint.unreachable]"));
+  EXPECT_THAT(
+      lint_of(R"(
 id: a
 timeout: 1h
 on_failure: pay
@@ -281,7 +286,10 @@ states:
 - {id: refund, type: noop}
 - {id: lost, type: noop}
 )"),
-              ElementsAre("warning states[2].id: nothing leads to this state [lint.unreachable]"));
+      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
+                  "instance fails otherwise; write on_failure: {state: pay, when: any} for "
+                  "both [lint.on_failure]",
+                  "warning states[2].id: nothing leads to this state [lint.unreachable]"));
 }
 
 TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {

@@ -856,6 +856,46 @@ TEST_F(Cli, HasHelpWithAnExampleForEveryVerb) {
   EXPECT_EQ(run({"--version"}).out, "millrace 0.1.0\n");
 }
 
+TEST_F(Cli, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
+  env_["MILLRACE_DATA"] = "d";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(g_served.streams.prefix, "millrace");
+  EXPECT_EQ(g_served.streams.replicas, 1);
+  EXPECT_EQ(g_served.streams.events, StreamLimits());
+  env_["MILLRACE_STREAM_PREFIX"] = "orders";
+  env_["MILLRACE_STREAM_REPLICAS"] = "3";
+  env_["MILLRACE_STREAM_TAGS"] = "ssd,east";
+  env_["MILLRACE_JS_DOMAIN"] = "hub";
+  env_["MILLRACE_EVENTS_MAX_AGE"] = "2d";
+  env_["MILLRACE_TASKS_MAX_BYTES"] = "1GiB";
+  EXPECT_EQ(run({"serve", "--stream-cluster", "c1", "--results-max-age", "1h"}).code, 0);
+  EXPECT_EQ(g_served.streams.prefix, "orders");
+  EXPECT_EQ(g_served.streams.replicas, 3);
+  EXPECT_EQ(g_served.streams.cluster, "c1");
+  EXPECT_EQ(g_served.streams.tags, (std::vector<std::string>{"ssd", "east"}));
+  EXPECT_EQ(g_served.js_domain, "hub");
+  EXPECT_EQ(g_served.streams.events.max_age, Duration(std::chrono::hours(48)));
+  EXPECT_EQ(g_served.streams.tasks.max_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(g_served.streams.results.max_age, Duration(std::chrono::hours(1)));
+  EXPECT_EQ(run({"serve", "--events-max-age", "30m"}).code, 0);
+  EXPECT_EQ(g_served.streams.events.max_age, Duration(std::chrono::minutes(30)));
+  const Printed wrong = run({"serve", "--dlq-max-bytes", "much"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
+}
+
+TEST_F(Cli, TakesThePortOfTheBrokerOfDev) {
+  run({"dev"});
+  EXPECT_EQ(g_developed.nats_port, 0);
+  run({"dev", "--nats-port", "5222"});
+  EXPECT_EQ(g_developed.nats_port, 5222);
+  for (const char* const bad : {"0", "70000", "x"}) {
+    const Printed wrong = run({"dev", "--nats-port", bad});
+    EXPECT_EQ(wrong.code, 2) << bad;
+    EXPECT_NE(wrong.err.find("--nats-port"), std::string::npos) << wrong.err;
+  }
+}
+
 TEST_F(Cli, NamesTheWordThatIsNotACommand) {
   struct Row {
     std::vector<std::string> arguments;

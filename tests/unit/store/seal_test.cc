@@ -47,6 +47,13 @@ TEST(Seal, SaysTheSameOfTheSameAndTellsNothingOfWhatDiffers) {
   EXPECT_NE(seal.seal("bc", "a").substr(1, 24), seal.seal("c", "ab").substr(1, 24));
 }
 
+TEST(Seal, DerivesTheKeyOfTheIdsFromItsOwn) {
+  const Seal seal = Seal::make();
+  EXPECT_EQ(seal.id_key().size(), 32u);
+  EXPECT_EQ(seal.id_key(), seal.id_key());
+  EXPECT_NE(seal.id_key(), Seal::make().id_key());
+}
+
 class KeyFile : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
@@ -67,6 +74,7 @@ TEST_F(KeyFile, IsReadAsItWasWritten) {
   const auto again = Seal::read(path);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->open(seal.seal("value", "here"), "here"), "value");
+  EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are the same after a restart";
 }
 
 TEST_F(KeyFile, HoldsBytesOrHexadecimalDigits) {

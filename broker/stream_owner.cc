@@ -1,0 +1,382 @@
+#include "broker/stream_owner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/thread.h"
+#include "broker/json_fields.h"
+#include "broker/listening.h"
+#include "broker/nats_status.h"
+#include "broker/publisher.h"
+#include "broker/stored_message.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// How often is looked at most whether the streams are still ours, and what could not be done is
+/// tried again.
+constexpr Duration kLookEach{500};
+
+/// Between two questions to a process on whose subject nobody listens: it may be about to connect
+/// again.
+constexpr Duration kAskEach{200};
+
+/// One on whose subject nobody listens is waited for so many times as long as one that is silent:
+/// it may be about to connect again, to another server of a cluster.
+constexpr int kAbsence = 3;
+
+/// How long the answer to one question is waited for.
+constexpr Duration kAnswerTime{1'000};
+
+/// How many owners the stream remembers.
+constexpr int64_t kOwnersKept = 64;
+
+/// Where a process can be asked whether it is there.
+std::string question_subject(std::string_view subject, std::string_view process) {
+  return fmt::format("{}.{}", subject, process);
+}
+
+bool is_token(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+Json encode(const OwnerRecord& record) {
+  return {{"store", record.store},     {"process", record.process}, {"folder", record.folder},
+          {"host", record.host},       {"pid", record.pid},         {"started", record.started},
+          {"address", record.address}, {"ended", record.ended}};
+}
+
+std::optional<OwnerRecord> decode_owner(std::string_view json) {
+  const Result<Json> read = parse_json(json);
+  if (!read) return std::nullopt;
+  OwnerRecord record{.store = text_field(*read, "store"),
+                     .process = text_field(*read, "process"),
+                     .folder = text_field(*read, "folder"),
+                     .host = text_field(*read, "host"),
+                     .pid = integer_field(*read, "pid"),
+                     .started = text_field(*read, "started"),
+                     .address = text_field(*read, "address"),
+                     .ended = field(*read, "ended") == true};
+  if (!is_token(record.process)) return std::nullopt;
+  return record;
+}
+
+std::string describe(const OwnerRecord& record) {
+  return fmt::format("process {} on host {}, which answers HTTP at {}, started {}, with store {}",
+                     record.pid, record.host, record.address, record.started, record.store);
+}
+
+OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
+                    uint64_t claimed) {
+  if (!found) return OwnerStep::kClaim;
+  if (found->record.process == self.process) return OwnerStep::kOwned;
+  if (claimed > 0 && found->sequence >= claimed) return OwnerStep::kLost;
+  return found->record.ended ? OwnerStep::kClaim : OwnerStep::kAsk;
+}
+
+StreamSettings owner_stream(const StreamOptions& options) {
+  return {.name = stream_name(options.prefix, "OWNER"),
+          .subjects = fmt::format("{}.owner", options.prefix),
+          .max_age = Duration(0),
+          .max_messages = kOwnersKept,
+          .replicas = options.replicas,
+          .cluster = options.cluster,
+          .tags = options.tags};
+}
+
+StreamOwner::StreamOwner(Connection& connection, OwnerSettings settings)
+    : connection_(connection),
+      settings_(std::move(settings)),
+      stream_(owner_stream(settings_.streams)),
+      subject_(stream_.subjects),
+      keeper_(connection, {stream_}) {
+  watch_ = connection_.watch([this](LinkChange) {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  });
+}
+
+void StreamOwner::start() { thread_ = std::thread(&StreamOwner::run, this); }
+
+StreamOwner::~StreamOwner() {
+  connection_.unwatch(watch_);
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  for (Connection* const guarded : settings_.guarded) guarded->forbid();
+  give_back();
+}
+
+void StreamOwner::run() {
+  name_thread("owner");
+  // Several times within the time for which the guarded connections are allowed.
+  const Duration look_each = std::min(kLookEach, settings_.patience / 6);
+  std::string logged;
+  while (true) {
+    const Status looked = look();
+    std::unique_lock lock(mutex_);
+    if (lost_ || stopping_) return;
+    if (looked) {
+      logged.clear();
+    } else {
+      health_ = looked;
+      failed_ = connection_.connected();
+      if (failed_ && std::exchange(logged, looked.error().code) != looked.error().code) {
+        spdlog::warn("the streams are not used: {}", looked.error().message);
+      }
+      changed_.notify_all();
+    }
+    if (!std::exchange(soon_, false)) changed_.wait_for(lock, look_each);
+  }
+}
+
+/// Waits for that time; false: stopping.
+bool StreamOwner::pause(Duration time) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, time, [this] { return stopping_; });
+}
+
+/// One look at the newest message, and what follows from it.
+Status StreamOwner::look() {
+  if (!connection_.connected()) {
+    return fail("broker.unreachable", "who owns the streams is not known: not connected to NATS");
+  }
+  if (!listen()) return fail("broker.unreachable", "subscribing to questions for the owner failed");
+  const Time asked_at = steady_clock::now();
+  uint64_t last = 0;  // of the stream; known before its message is read, so that none is overlooked
+  if (claimed_ == 0) last = TRY(keeper_.ensure(stream_)).last_sequence;
+  const std::optional<StoredOwner> found = TRY(newest());
+  switch (next_step(found, settings_.self, claimed_)) {
+    case OwnerStep::kOwned:
+      claimed_ = found->sequence;
+      owned(asked_at);
+      return {};
+    case OwnerStep::kLost:
+      lose(
+          fmt::format("the streams under \"{}\" were taken over by {}, while this process was "
+                      "silent or by --take-over; this process stops",
+                      settings_.streams.prefix, describe(found->record)));
+      return {};
+    case OwnerStep::kClaim:
+      break;
+    case OwnerStep::kAsk: {
+      if (settings_.take_over && claimed_ == 0) return replace(last);
+      const Found owner = TRY(find_out(found->record));
+      if (owner == Found::kAlive) {
+        lose(fmt::format(
+            "the streams under \"{}\" belong to {}; it answers, so this process does not start: "
+            "stop the other one, or give one of them a --stream-prefix of its own, or start this "
+            "one with --take-over",
+            settings_.streams.prefix, describe(found->record)));
+        return {};
+      }
+      if (owner == Found::kSilent && claimed_ == 0) return replace(last);
+      break;
+    }
+  }
+  if (claimed_ != 0) {
+    // The broker has lost our message: it is put there again.
+    claimed_ = 0;
+    pause(StreamKeeper::kLeaveAlone);
+    soon_ = true;
+    return {};
+  }
+  return claim(last);
+}
+
+/// The newest message of an owner; nullopt: there is none, or one that nobody can read.
+Result<std::optional<StoredOwner>> StreamOwner::newest() const {
+  const Result<StoredMessage> stored =
+      fetch_stored(connection_, stream_.name, {{"last_by_subj", subject_}});
+  if (!stored && stored.error().code == "broker.not_found") return std::nullopt;
+  if (!stored) return tl::unexpected(stored.error());
+  std::optional<OwnerRecord> record = decode_owner(stored->message.data);
+  if (!record) return std::nullopt;
+  return StoredOwner{*std::move(record), stored->sequence};
+}
+
+/// Puts our message behind that sequence. Whether it is there shows the next look, whatever the
+/// answer was.
+Status StreamOwner::claim(uint64_t behind) {
+  const NatsMessage message{.subject = subject_,
+                            .headers = {{"Nats-Expected-Last-Sequence", std::to_string(behind)}},
+                            .data = dump_json(encode(settings_.self))};
+  const NatsMessage answer = TRY(connection_.request(message));
+  // One that is refused shows another process that was faster: it is asked next.
+  if (!read_publish_ack(answer.data)) pause(kAskEach);
+  soon_ = true;
+  return {};
+}
+
+/// The same where the owner before may still be at work. It learns of its end when it looks next,
+/// and what it was allowed before is over when this returns.
+Status StreamOwner::replace(uint64_t behind) {
+  TRY(claim(behind));
+  pause(settings_.patience);
+  return {};
+}
+
+/// Asks until it answers, or has been silent for long enough. The process before us on our own
+/// folder has ended if nobody listens, since we hold the folder's lock.
+Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
+  const bool is_our_folder =
+      owner.store == settings_.self.store && owner.folder == settings_.self.folder;
+  Duration needed = settings_.patience;
+  Duration silent{0};
+  while (true) {
+    const Time begin = steady_clock::now();
+    const Heard heard = ask(owner);
+    if (heard == Heard::kAnswer) return Found::kAlive;
+    // A broker that is silent itself says nothing about the owner.
+    TRY(check_round_trip());
+    if (heard == Heard::kNobody && is_our_folder) return Found::kEnded;
+    if (heard == Heard::kNobody) needed = settings_.patience * kAbsence;
+    {
+      const std::lock_guard lock(mutex_);
+      health_ = fail("broker.unreachable",
+                     fmt::format("the streams belong to {}; it does not answer and is replaced "
+                                 "after {} s without an answer",
+                                 describe(owner), needed.count() / 1000));
+    }
+    const bool goes_on = pause(heard == Heard::kNobody ? kAskEach : Duration(0));
+    if (!goes_on) return fail("stopping", "millrace is stopping");
+    // Where it was us who were stopped meanwhile, the answer may be here and not read yet.
+    silent += std::min(std::chrono::duration_cast<Duration>(steady_clock::now() - begin),
+                       heard == Heard::kNobody ? kAskEach : kAnswerTime);
+    if (silent < needed) continue;
+    spdlog::warn("{} owned the streams and has not answered for {} s: it is replaced",
+                 describe(owner), needed.count() / 1000);
+    return Found::kSilent;
+  }
+}
+
+/// What was published before has reached the broker when this is ok.
+Status StreamOwner::check_round_trip() const {
+  const natsStatus status =
+      natsConnection_FlushTimeout(connection_.handle().get(), kAnswerTime.count());
+  if (status == NATS_OK) return {};
+  return fail("broker.unreachable",
+              fmt::format("NATS did not answer while the owner of the streams was asked: {}",
+                          natsStatus_GetText(status)));
+}
+
+/// The answer comes to the subject on which we are asked ourselves, so that no more permissions are
+/// needed than for that.
+StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
+  {
+    const std::lock_guard lock(mutex_);
+    heard_ = Heard::kNothing;
+    asked_ = owner.process;
+  }
+  const std::string to = question_subject(subject_, owner.process);
+  const std::string answer_to = question_subject(subject_, settings_.self.process);
+  if (natsConnection_PublishRequest(connection_.handle().get(), to.c_str(), answer_to.c_str(), "",
+                                    0) != NATS_OK) {
+    return Heard::kNothing;
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kAnswerTime, [this] { return heard_ != Heard::kNothing || stopping_; });
+  return heard_;
+}
+
+/// A question, which has a subject to answer to, or what came of ours. On a thread of nats.c.
+void StreamOwner::on_message(natsMsg* message) {
+  if (const char* const answer_to = natsMsg_GetReply(message); answer_to != nullptr) {
+    const std::string answer = dump_json(encode(settings_.self));
+    natsConnection_PublishString(connection_.handle().get(), answer_to, answer.c_str());
+    return;
+  }
+  const auto size = static_cast<size_t>(natsMsg_GetDataLength(message));
+  const std::optional<OwnerRecord> answer =
+      decode_owner({size == 0 ? "" : natsMsg_GetData(message), size});
+  const std::lock_guard lock(mutex_);
+  if (answer && answer->process == asked_) {
+    heard_ = Heard::kAnswer;
+  } else if (natsMsg_IsNoResponders(message) && heard_ == Heard::kNothing) {
+    heard_ = Heard::kNobody;
+  }
+  changed_.notify_all();
+}
+
+void StreamOwner::owned(Time asked_at) {
+  const Time until = asked_at + settings_.patience * 8 / 10;
+  for (Connection* const guarded : settings_.guarded) guarded->allow_until(until);
+  const bool in_time = steady_clock::now() < until;
+  {
+    const std::lock_guard lock(mutex_);
+    health_ = in_time ? Status()
+                      : fail("broker.unreachable",
+                             "NATS took too long to say who owns the streams: nothing is sent");
+    changed_.notify_all();
+  }
+  if (std::exchange(told_, true)) return;
+  spdlog::info("this process owns the streams under \"{}\"", settings_.streams.prefix);
+  settings_.on_owned();
+}
+
+void StreamOwner::lose(std::string message) {
+  for (Connection* const guarded : settings_.guarded) guarded->forbid();
+  questions_.reset();
+  claimed_ = 0;
+  const Error error{std::string(kOwnerError), std::move(message)};
+  {
+    const std::lock_guard lock(mutex_);
+    lost_ = true;
+    health_ = tl::unexpected(error);
+    changed_.notify_all();
+  }
+  settings_.on_lost(error);
+}
+
+void StreamOwner::give_back() {
+  if (claimed_ == 0 || !connection_.connected()) return;
+  OwnerRecord ended = settings_.self;
+  ended.ended = true;
+  const NatsMessage message{.subject = subject_,
+                            .headers = {{"Nats-Expected-Last-Sequence", std::to_string(claimed_)}},
+                            .data = dump_json(encode(ended))};
+  // Where it does not arrive, the next one asks in vain.
+  (void)connection_.request(message, kAnswerTime);
+}
+
+/// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
+bool StreamOwner::listen() {
+  const std::shared_ptr<natsConnection> handle = connection_.handle();
+  if (questions_ != nullptr && questions_->status() == NATS_OK && questions_->handle() == handle) {
+    return true;
+  }
+  questions_.reset();
+  questions_ =
+      std::make_unique<Listening>(connection_, question_subject(subject_, settings_.self.process),
+                                  [this](natsMsg* message) { on_message(message); });
+  return questions_->status() == NATS_OK;
+}
+
+Status StreamOwner::wait_until_decided(Duration without_broker) const {
+  const Time begin = steady_clock::now();
+  std::unique_lock lock(mutex_);
+  while (!health_ && !lost_ && !failed_) {
+    const Duration at_most =
+        connection_.connected() ? settings_.patience * (kAbsence + 2) : without_broker;
+    if (steady_clock::now() - begin >= at_most) return {};
+    changed_.wait_until(lock, begin + at_most);
+  }
+  return lost_ ? health_ : Status();
+}
+
+Status StreamOwner::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+}  // namespace millrace

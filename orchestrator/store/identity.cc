@@ -1,0 +1,48 @@
+#include "orchestrator/store/identity.h"
+
+#include "orchestrator/store/codec.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kKey = "store";
+constexpr uint8_t kVersion = 1;
+
+std::string encode(const StoreIdentity& identity) {
+  Writer writer;
+  writer.u8(kVersion);
+  writer.id(identity.id);
+  writer.bytes(identity.folder);
+  return writer.take();
+}
+
+}  // namespace
+
+Result<StoreIdentity> decode_store_identity(std::string_view row) {
+  Reader reader(row);
+  const uint8_t version = reader.u8();
+  StoreIdentity identity{.id = reader.id(), .folder = std::string(reader.bytes())};
+  if (version != kVersion || !reader.done()) {
+    return fail("store.corrupt", "the row meta/store is damaged");
+  }
+  return identity;
+}
+
+Result<StoreIdentity> identify(Environment& environment,
+                               const std::function<std::array<uint8_t, 16>()>& make_id) {
+  Transaction tx(environment);
+  TRY(check_format(tx));
+  const std::string mark = TRY(environment.mark());
+  if (const std::optional<std::string_view> row = tx.get(Table::kMeta, kKey)) {
+    Result<StoreIdentity> known = decode_store_identity(*row);
+    if (!known || known->folder.compare(mark) == 0) return known;
+  }
+  TRY(tx.status());
+  StoreIdentity made{.id = make_id(), .folder = mark};
+  tx.put(Table::kMeta, kKey, encode(made));
+  TRY(tx.commit(Limit::kPassed));
+  return made;
+}
+
+}  // namespace millrace

@@ -1,0 +1,106 @@
+// The permissions of docs/nats.md are enough, for millrace and for a worker, and give a worker no
+// more than is said there.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "tests/support/millrace_server.h"
+#include "tests/support/queue_worker.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// The server's configuration that the document shows.
+std::string documented_permissions() {
+  const std::string text = read_repository_file("docs/nats.md");
+  const std::string begin = "```conf\n";
+  const size_t at = text.find(begin);
+  CHECK(at != std::string::npos, "docs/nats.md has no configuration");
+  return text.substr(at + begin.size(), text.find("```", at + 1) - at - begin.size());
+}
+
+constexpr const char* kOrder = R"(id: order
+functions:
+  - {id: charge, type: knative-namespace, service: charge}
+start: {type: event, event: {type: ordered}}
+states:
+  - id: pay
+    type: action
+    action: {function: charge}
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event: {type: paid, source: shop}
+)";
+
+std::string event(std::string_view type, std::string_view id) {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"{}"}})", id, type);
+}
+
+class NatsPermissions : public testing::Test {
+ protected:
+  void SetUp() override {
+    millrace_.start_ready();
+    const HttpReply made = millrace_.ask("PUT", "/v1/ns/shop", R"({"lifecycle": true})");
+    ASSERT_LT(made.status, 300) << made.body;
+    millrace_.apply(kOrder, "shop");
+  }
+
+  std::unique_ptr<RawNatsClient> client_as(const std::string& user) const {
+    return nats_.client(
+        {.user = user, .password = user + "-password", .inbox = fmt::format("_INBOX_{}", user)});
+  }
+
+  NatsServer nats_{documented_permissions()};
+  MillraceServer millrace_{nats_.url(),
+                           {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}}};
+};
+
+TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
+  const auto shop = client_as("shop");
+  shop->subscribe("millrace.events.shop.paid");
+  shop->publish_acked("millrace.events.shop.ordered", "", event("ordered", "1"));
+  shop->publish_acked("millrace.events.shop.bad", "", "no event");
+  QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
+  worker.client().subscribe("millrace.stops.*");
+  ASSERT_TRUE(worker.do_one("1"));
+  EXPECT_TRUE(shop->next(kLongEnough)) << "the event that the workflow sends";
+  EXPECT_TRUE(eventually(
+      [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
+
+  millrace_.kill();  // the next one has to make room for its consumers, and ask the owner
+  millrace_.start_ready();
+  shop->publish_acked("millrace.events.shop.ordered", "", event("ordered", "2"));
+  ASSERT_TRUE(worker.do_one("1"));
+  EXPECT_TRUE(eventually(
+      [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 2; }));
+  MillraceServer newcomer(nats_.url(),
+                          {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
+  newcomer.launch();
+  EXPECT_THAT(newcomer.end().errors, HasSubstr("[broker.owner]"));
+
+  EXPECT_THAT(worker.client().complaints(), IsEmpty());
+  EXPECT_THAT(shop->complaints(), IsEmpty());
+  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("ermission")));
+  millrace_.stop();
+}
+
+TEST_F(NatsPermissions, GiveAWorkerNothingOfOthers) {
+  const auto worker = client_as("charge");
+  for (const char* const subject :
+       {"millrace.results.0.other.x", "millrace.owner", "millrace.events.shop.ordered",
+        "$JS.API.STREAM.DELETE.MILLRACE_TASKS", "$JS.ACK.MILLRACE_TASKS.other+charge.1.1.1.1.0"}) {
+    const size_t before = worker->complaints().size();
+    worker->publish(subject, "x");
+    worker->flush();
+    EXPECT_EQ(worker->complaints().size(), before + 1) << subject;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,120 @@
+// Two servers on one NATS account: one of them owns the streams, the other one does not start, or
+// takes over where the owner is silent.
+#include <csignal>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/queue_worker.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kWork =
+    "id: work\nfunctions: [{id: do, type: knative-namespace, service: do}]\n"
+    "states: [{id: a, type: action, action: {function: do}}]\n";
+
+class StreamOwnership : public testing::Test {
+ protected:
+  /// Starts an instance whose task a worker does.
+  void expect_work(MillraceServer& millrace) {
+    millrace.apply(kWork);
+    const std::string id = millrace.start_instance("work", Json::object());
+    QueueWorker worker(nats_.client(), "millrace", "default+do");
+    ASSERT_TRUE(worker.do_one("1"));
+    millrace.instance_once(id, "complete");
+  }
+
+  static void expect_refused(MillraceServer& newcomer, const MillraceServer& owner_of_streams,
+                             int pid) {
+    newcomer.launch();
+    const ProcessEnd end = newcomer.end();
+    EXPECT_EQ(end.code, 1);
+    EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
+    EXPECT_THAT(end.errors, HasSubstr(fmt::format("process {} on host", pid)));
+    EXPECT_EQ(owner_of_streams.ask("GET", "/readyz").status, 200);
+  }
+
+  NatsServer nats_;
+  MillraceServer first_{nats_.url()};
+  MillraceServer second_{nats_.url()};
+};
+
+TEST_F(StreamOwnership, AServerWithAnotherFolderIsRefusedByTheNameOfTheOwner) {
+  first_.start_ready();
+  expect_refused(second_, first_, first_.process().pid());
+  expect_work(first_);
+}
+
+TEST_F(StreamOwnership, AServerOnACopyOfTheFolderIsRefusedToo) {
+  first_.start_ready();
+  first_.apply(kWork);
+  first_.stop();
+  fs::create_directories(second_.data().parent_path());
+  fs::copy(first_.data(), second_.data(), fs::copy_options::recursive);
+  first_.start_ready();
+  expect_refused(second_, first_, first_.process().pid());
+  expect_work(first_);
+}
+
+TEST_F(StreamOwnership, ASilentOwnerIsReplacedAndStopsWhenItIsBack) {
+  first_.start_ready();
+  first_.process().signal(SIGSTOP);
+  second_.start_ready();
+  EXPECT_TRUE(second_.process().error_line("it is replaced"));
+  const int successor = second_.process().pid();
+  first_.process().signal(SIGCONT);
+  const ProcessEnd end = first_.end();
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
+  EXPECT_THAT(end.errors, HasSubstr(fmt::format("taken over by process {} on", successor)));
+  EXPECT_EQ(second_.ask("GET", "/readyz").status, 200);
+  expect_work(second_);
+}
+
+TEST_F(StreamOwnership, TheSameFolderGoesOnAtOnceAfterACrash) {
+  first_.start_ready();
+  first_.kill();
+  first_.start_ready();
+  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("it is replaced"))) << "it did not wait";
+  expect_work(first_);
+}
+
+TEST_F(StreamOwnership, AnotherFolderGoesOnAtOnceAfterAStop) {
+  first_.start_ready();
+  first_.stop();
+  second_.start_ready();
+  EXPECT_THAT(second_.process().errors(), Not(HasSubstr("it is replaced")));
+  expect_work(second_);
+}
+
+TEST_F(StreamOwnership, AServerThatIsToldToTakesTheStreamsOver) {
+  first_.start_ready();
+  second_.set_arguments({"--take-over"});
+  second_.start_ready();
+  const ProcessEnd end = first_.end();
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
+  expect_work(second_);
+}
+
+TEST_F(StreamOwnership, IsKeptWhereTheBrokerForgetsIt) {
+  first_.start_ready();
+  const auto client = nats_.client();
+  client->api("STREAM.DELETE.MILLRACE_OWNER");
+  EXPECT_TRUE(eventually([&] {
+    const Json info = client->api("STREAM.INFO.MILLRACE_OWNER");
+    return info.contains("state") && info["state"]["messages"] == 1;
+  }));
+  expect_refused(second_, first_, first_.process().pid());
+  expect_work(first_);
+}
+
+}  // namespace
+}  // namespace millrace

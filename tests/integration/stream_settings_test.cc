@@ -1,0 +1,136 @@
+// How the streams are called and made: prefixes, limits, a domain of JetStream.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/queue_worker.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+/// Started by an event, asks the worker of a service, tells of it by an event.
+constexpr const char* kOrder = R"(id: order
+functions:
+  - {id: charge, type: knative-namespace, service: charge}
+start: {type: event, event: {type: ordered}}
+states:
+  - id: pay
+    type: action
+    action: {function: charge}
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event: {type: paid, source: shop, data: jq(.return)}
+)";
+
+std::string ordered(std::string_view id) {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"ordered"}})", id);
+}
+
+TEST(StreamSettings, TwoPrefixesLiveSideBySideOnOneBroker) {
+  const NatsServer nats;
+  MillraceServer first(nats.url());
+  MillraceServer second(nats.url(), {{"MILLRACE_STREAM_PREFIX", "orders"}});
+  first.start_ready();
+  second.start_ready();
+  const auto client = nats.client();
+  client->subscribe("*.events.default.paid");
+  for (const auto& [server, prefix] :
+       {std::pair(&first, "millrace"), std::pair(&second, "orders")}) {
+    server->apply(kOrder);
+    client->publish_acked(fmt::format("{}.events.default.ordered", prefix), "", ordered(prefix));
+    QueueWorker worker(nats.client(), prefix, "default+charge");
+    const auto task = worker.do_one(fmt::format(R"({{"by":"{}"}})", prefix));
+    ASSERT_TRUE(task) << prefix;
+    EXPECT_EQ(task->subject, fmt::format("{}.tasks.default.charge", prefix));
+    EXPECT_THAT(QueueWorker::reply_of(*task),
+                HasSubstr(fmt::format("{}.results.0.default.", prefix)));
+    server->only_instance_once("order", "complete");
+    const auto paid = client->next(kLongEnough);
+    ASSERT_TRUE(paid);
+    EXPECT_EQ(paid->subject, fmt::format("{}.events.default.paid", prefix));
+    EXPECT_THAT(paid->data, HasSubstr(fmt::format(R"("by":"{}")", prefix)));
+  }
+  // What only one of them has is the other's neither as an event nor as a dead letter.
+  client->publish_acked("orders.events.default.bad", "", "no event");
+  EXPECT_TRUE(eventually([&] { return second.items("dlq").size() == 1; }));
+  EXPECT_EQ(second.items("dlq")[0]["subject"], "orders.events.default.bad");
+  EXPECT_EQ(first.items("dlq").size(), 0u);
+  const Json info = second.get("/v1/info");
+  EXPECT_EQ(info["streams"]["prefix"], "orders");
+  EXPECT_EQ(info["streams"]["events"]["name"], "ORDERS_EVENTS");
+}
+
+TEST(StreamSettings, CountWhereAStreamIsMadeAndAreWarnedOfWhereItIsThere) {
+  const NatsServer nats;
+  MillraceServer millrace(nats.url());
+  const std::map<std::string, std::string> hours = {{"MILLRACE_EVENTS_MAX_AGE", "2h"},
+                                                    {"MILLRACE_EVENTS_MAX_BYTES", "1GiB"},
+                                                    {"MILLRACE_TASKS_MAX_BYTES", "1MiB"}};
+  millrace.launch(hours);
+  millrace.wait_until_it_listens();
+  ASSERT_TRUE(eventually([&] { return millrace.ask("GET", "/readyz").status == 200; }));
+  const auto client = nats.client();
+  const auto config = [&](const std::string& stream) {
+    return client->api("STREAM.INFO." + stream)["config"];
+  };
+  EXPECT_EQ(config("MILLRACE_EVENTS")["max_age"], 7'200'000'000'000);
+  EXPECT_EQ(config("MILLRACE_EVENTS")["max_bytes"], 1 << 30);
+  EXPECT_EQ(config("MILLRACE_EVENTS")["discard"], "old");
+  EXPECT_EQ(config("MILLRACE_DLQ")["max_bytes"], -1);
+  EXPECT_TRUE(eventually([&] { return config("MILLRACE_TASKS").contains("discard"); }));
+  EXPECT_EQ(config("MILLRACE_TASKS")["discard"], "new") << "a task that is not done stays";
+  const Json info = millrace.get("/v1/info")["streams"];
+  EXPECT_EQ(info["events"]["maxAgeSeconds"], 7200);
+  EXPECT_EQ(info["events"]["maxBytes"], 1 << 30);
+  EXPECT_FALSE(info["deadLetters"].contains("maxBytes"));
+  millrace.stop();
+
+  millrace.start_ready();
+  EXPECT_EQ(config("MILLRACE_EVENTS")["max_age"], 7'200'000'000'000) << "it is left as it is";
+  EXPECT_TRUE(
+      millrace.process().error_line("stream MILLRACE_EVENTS has max_bytes 1073741824 "
+                                    "instead of -1"));
+}
+
+TEST(StreamSettings, ThatAreWrongEndTheStartWithTheirNames) {
+  const NatsServer nats;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
+      {{"--stream-prefix", "Orders"}, "the stream prefix \"Orders\" is not 1 to 32"},
+      {{"--stream-replicas", "9"}, "9 stream replicas"},
+      {{"--js-domain", "a.b"}, "the JetStream domain \"a.b\""},
+      {{"--events-max-age", "long"}, "--events-max-age"},
+  };
+  for (const auto& [arguments, message] : rows) {
+    MillraceServer millrace(nats.url());
+    millrace.set_arguments(arguments);
+    millrace.launch();
+    const ProcessEnd end = millrace.end();
+    EXPECT_NE(end.code, 0);
+    EXPECT_THAT(end.errors, HasSubstr(message));
+  }
+}
+
+TEST(StreamSettings, TheDomainSaysWhichJetStreamIsAsked) {
+  const TemporaryFolder store;
+  const NatsServer nats(
+      fmt::format("jetstream {{ store_dir: \"{}\", domain: hub }}\n", store.path().string()));
+  MillraceServer millrace(nats.url(), {{"MILLRACE_JS_DOMAIN", "hub"}});
+  millrace.start_ready();
+  millrace.apply(kOrder);
+  nats.client()->publish_acked("millrace.events.default.ordered", "", ordered("1"));
+  QueueWorker worker(nats.client(), "millrace", "default+charge");
+  ASSERT_TRUE(worker.do_one("{}"));
+  millrace.only_instance_once("order", "complete");
+  EXPECT_EQ(millrace.get("/v1/info")["streams"]["domain"], "hub");
+
+  MillraceServer astray(nats.url(), {{"MILLRACE_JS_DOMAIN", "spoke"}});
+  astray.start();
+  EXPECT_TRUE(astray.process().error_line("$JS.spoke.API."));
+  EXPECT_EQ(astray.ask("GET", "/readyz").status, 503);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,61 @@
+// A worker on a plain socket that answers the tasks of one service.
+#pragma once
+
+#include <cctype>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tests/support/nats_fixture.h"
+
+namespace millrace {
+
+class QueueWorker {
+ public:
+  /// `prefix` is that of the streams, the consumer that of the service: `default+charge`.
+  QueueWorker(std::unique_ptr<RawNatsClient> client, std::string_view prefix, std::string consumer,
+              std::string inbox = "_INBOX.worker")
+      : client_(std::move(client)), consumer_(std::move(consumer)), inbox_(std::move(inbox)) {
+    for (const char c : prefix) stream_.push_back(static_cast<char>(std::toupper(c)));
+    stream_ += "_TASKS";
+    client_->subscribe(inbox_ + ".*");
+  }
+
+  /// The next task, which is answered; nullopt: none came in half a minute.
+  std::optional<RawNatsClient::Message> do_one(const std::string& answer) {
+    const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
+    while (std::chrono::steady_clock::now() < deadline) {
+      client_->publish(fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_, consumer_),
+                       R"({"batch":1,"expires":100000000})", inbox_ + ".1");
+      client_->flush();
+      // Without a reply it is the end of a request; before the consumer is made nothing comes.
+      std::optional<RawNatsClient::Message> task = client_->next(Duration(150));
+      if (!task || task->reply.empty()) continue;
+      client_->publish(reply_of(*task), answer);
+      client_->publish(task->reply, "+ACK");
+      client_->flush();
+      return task;
+    }
+    return std::nullopt;
+  }
+
+  static std::string reply_of(const RawNatsClient::Message& task) {
+    const std::string name = "\r\nMillrace-Reply: ";
+    const size_t at = task.headers.find(name) + name.size();
+    return task.headers.substr(at, task.headers.find("\r\n", at) - at);
+  }
+
+  RawNatsClient& client() { return *client_; }
+
+ private:
+  std::unique_ptr<RawNatsClient> client_;
+  std::string consumer_;
+  std::string inbox_;
+  std::string stream_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,245 @@
+#include "broker/stream_owner.h"
+
+#include <atomic>
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/nats_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+/// A process on that folder: its id is made of this digit.
+OwnerRecord record(char process, const std::string& store = "0a", const std::string& folder = "1") {
+  return {.store = store,
+          .process = std::string(32, process),
+          .folder = folder,
+          .host = "here",
+          .pid = 7,
+          .started = "2026-01-01T00:00:00.000Z",
+          .address = "127.0.0.1:1"};
+}
+
+TEST(OwnerRecords, AreReadAsTheyWereWritten) {
+  OwnerRecord one = record('a');
+  EXPECT_EQ(decode_owner(dump_json(encode(one))), one);
+  one.ended = true;
+  EXPECT_EQ(decode_owner(dump_json(encode(one))), one);
+  for (const char* const bad :
+       {"", "x", "[]", "{}", R"({"process": "a.b"})", R"({"process": 1})"}) {
+    EXPECT_EQ(decode_owner(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(OwnerSteps, FollowFromTheNewestMessageAndOurs) {
+  const OwnerRecord self = record('a');
+  const OwnerRecord other = record('b');
+  OwnerRecord ended = other;
+  ended.ended = true;
+  EXPECT_EQ(next_step(std::nullopt, self, 0), OwnerStep::kClaim);
+  EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 0), OwnerStep::kAsk);
+  EXPECT_EQ(next_step(StoredOwner{ended, 4}, self, 0), OwnerStep::kClaim);
+  EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 0), OwnerStep::kOwned) << "its answer was lost";
+  EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 4), OwnerStep::kOwned);
+  EXPECT_EQ(next_step(StoredOwner{other, 5}, self, 4), OwnerStep::kLost);
+  EXPECT_EQ(next_step(StoredOwner{ended, 5}, self, 4), OwnerStep::kLost);
+  EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 4), OwnerStep::kLost) << "in place of ours";
+  EXPECT_EQ(next_step(StoredOwner{other, 3}, self, 4), OwnerStep::kAsk) << "ours was lost";
+  EXPECT_EQ(next_step(std::nullopt, self, 4), OwnerStep::kClaim) << "the stream was deleted";
+}
+
+class StreamOwnerTest : public NatsFixture {
+ protected:
+  /// One process with its connections.
+  struct One {
+    One(const NatsServer& server, OwnerSettings settings)
+        : connection(server.connect()), guarded(connect_guarded(server)) {
+      settings.guarded = {guarded.get()};
+      settings.on_owned = [this] { ++owned; };
+      settings.on_lost = [this](const Error&) { ++lost; };
+      owner.emplace(*connection, std::move(settings));
+      owner->start();
+    }
+
+    static std::unique_ptr<Connection> connect_guarded(const NatsServer& server) {
+      auto made = Connection::open({.servers = {server.url()}, .guarded = true});
+      EXPECT_TRUE(made);
+      EXPECT_TRUE((*made)->wait_until_connected(kLongEnough));
+      return *std::move(made);
+    }
+
+    std::unique_ptr<Connection> connection;
+    std::unique_ptr<Connection> guarded;
+    std::atomic<int> owned = 0;
+    std::atomic<int> lost = 0;
+    std::optional<StreamOwner> owner;
+  };
+
+  /// One that is asked is waited for as long as it takes.
+  std::unique_ptr<One> start(const OwnerRecord& self) {
+    return std::make_unique<One>(server_,
+                                 OwnerSettings{.self = self, .patience = std::chrono::hours(1)});
+  }
+  /// One that does not wait long for others.
+  std::unique_ptr<One> start_impatient(const OwnerRecord& self, bool take_over = false) {
+    return std::make_unique<One>(
+        server_, OwnerSettings{.self = self, .take_over = take_over, .patience = Duration(300)});
+  }
+  static bool owns(const One& one) {
+    return comes_to_hold([&] { return one.owned == 1; }) && one.owner->wait_until_decided({});
+  }
+  static bool is_refused(const One& one) {
+    return comes_to_hold([&] { return one.lost == 1; }) &&
+           one.owner->health().error().code == "broker.owner";
+  }
+
+  /// A message of that process, which is not there to answer.
+  void put(const OwnerRecord& gone) {
+    client_->publish_acked("millrace.owner", "", dump_json(encode(gone)));
+  }
+
+  static bool comes_to_hold(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  std::unique_ptr<RawNatsClient> client_ = server_.client();
+};
+
+TEST_F(StreamOwnerTest, TheFirstOneOwnsTheStreamsAndMayUseItsConnections) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  EXPECT_TRUE(one->owner->health());
+  EXPECT_TRUE(one->guarded->connected());
+}
+
+TEST_F(StreamOwnerTest, ANewcomerIsRefusedByTheNameOfTheOneThatAnswers) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  for (const OwnerRecord& self : {record('b', "0b", "2"), record('c')}) {
+    const auto two = start(self);
+    ASSERT_TRUE(is_refused(*two)) << "also on a copy of the same folder";
+    const Status refused = two->owner->wait_until_decided({});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("process 7 on host here"));
+    EXPECT_EQ(two->owned, 0);
+    EXPECT_FALSE(two->guarded->connected());
+  }
+  EXPECT_TRUE(one->owner->health());
+  EXPECT_EQ(one->lost, 0);
+}
+
+TEST_F(StreamOwnerTest, WhoEndsGivesTheStreamsBack) {
+  auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  one.reset();
+  EXPECT_TRUE(owns(*start(record('b', "0b", "2")))) << "though nobody of it answers";
+}
+
+TEST_F(StreamOwnerTest, OneThatDoesNotAnswerIsReplaced) {
+  {
+    const auto first = start(record('a'));
+    ASSERT_TRUE(owns(*first));
+  }
+  put(record('e', "0e", "5"));
+  EXPECT_TRUE(owns(*start_impatient(record('b'))));
+}
+
+TEST_F(StreamOwnerTest, TheFormerProcessOfTheSameFolderIsReplacedWithoutPatience) {
+  {
+    const auto first = start(record('a'));
+    ASSERT_TRUE(owns(*first));
+  }
+  put(record('e'));
+  EXPECT_TRUE(owns(*start(record('b'))));
+}
+
+TEST_F(StreamOwnerTest, WhoWasReplacedFindsThatOutAndIsLockedOut) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  put(record('e', "0e", "5"));
+  ASSERT_TRUE(is_refused(*one));
+  EXPECT_THAT(one->owner->health().error().message, HasSubstr("store 0e"));
+  EXPECT_FALSE(one->guarded->connected());
+}
+
+TEST_F(StreamOwnerTest, TakesTheStreamsFromOneThatAnswersIfItIsTold) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  const auto two = start_impatient(record('b', "0b", "2"), true);
+  EXPECT_TRUE(owns(*two));
+  EXPECT_TRUE(is_refused(*one));
+}
+
+TEST_F(StreamOwnerTest, GoesOnWhereTheBrokerHasLostItsMessage) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  client_->api("STREAM.DELETE.MILLRACE_OWNER");
+  ASSERT_TRUE(comes_to_hold([&] {
+    const Json info = client_->api("STREAM.INFO.MILLRACE_OWNER");
+    return info.contains("state") && info["state"]["messages"] == 1;
+  }));
+  EXPECT_TRUE(is_refused(*start(record('b', "0b", "2"))));
+  EXPECT_EQ(one->lost, 0);
+}
+
+TEST_F(StreamOwnerTest, AnOwnerIsNotReplacedWhereItIsTheBrokerThatIsSilent) {
+  const OwnerRecord silent = record('e', "0e", "5");
+  {
+    const auto first = start(record('a'));
+    ASSERT_TRUE(owns(*first));
+  }
+  put(silent);
+  client_->subscribe("millrace.owner." + silent.process);
+  client_->flush();
+  const auto one = start(record('b'));
+  std::optional<RawNatsClient::Message> question = client_->next(kLongEnough);
+  ::kill(server_.process().pid(), SIGSTOP);
+  ASSERT_TRUE(question);
+  EXPECT_TRUE(comes_to_hold([&] {
+    const Status health = one->owner->health();
+    return !health && health.error().message.starts_with("NATS did not answer");
+  }));
+  EXPECT_EQ(one->owned, 0);
+  ::kill(server_.process().pid(), SIGCONT);
+  while (one->lost == 0 && question) {
+    client_->publish(question->reply, dump_json(encode(silent)));
+    client_->flush();
+    question = client_->next(Duration(100));
+    if (!question && one->lost == 0) question = client_->next(kLongEnough);
+  }
+  EXPECT_TRUE(is_refused(*one));
+  EXPECT_EQ(one->owned, 0);
+}
+
+TEST_F(StreamOwnerTest, ASuccessorWaitsBehindItsMessageUntilTheOwnerBeforeIsLockedOut) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  client_->subscribe("millrace.owner");
+  client_->flush();
+  One two(server_, {.self = record('b', "0b", "2"), .take_over = true, .patience = kLongEnough});
+  ASSERT_TRUE(client_->next(kLongEnough));
+  ASSERT_TRUE(is_refused(*one));
+  EXPECT_FALSE(one->guarded->connected());
+  EXPECT_FALSE(two.guarded->connected());
+  EXPECT_EQ(two.owned, 0);
+}
+
+TEST_F(StreamOwnerTest, UnderAnotherPrefixHasStreamsOfItsOwn) {
+  const auto one = start(record('a'));
+  One two(server_, {.streams = {.prefix = "orders"}, .self = record('b', "0b", "2")});
+  EXPECT_TRUE(owns(*one));
+  EXPECT_TRUE(owns(two));
+  EXPECT_TRUE(client_->api("STREAM.INFO.ORDERS_OWNER").contains("state"));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,58 @@
+#include "orchestrator/store/identity.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Identity : public testing::Test {
+ protected:
+  /// As the next start in that folder has it.
+  StoreIdentity open(const fs::path& path) {
+    auto environment = Environment::open(path);
+    EXPECT_TRUE(environment) << environment.error().message;
+    auto found = identify(**environment, [this] {
+      std::array<uint8_t, 16> id{};
+      id[0] = ++made_;
+      return id;
+    });
+    EXPECT_TRUE(found) << found.error().message;
+    return *found;
+  }
+
+  Folder folder_;
+  uint8_t made_ = 0;
+};
+
+TEST_F(Identity, IsMadeAtTheFirstOpenAndStays) {
+  const StoreIdentity first = open(folder_.path() / "a");
+  EXPECT_EQ(first.id[0], 1);
+  EXPECT_FALSE(first.folder.empty());
+  EXPECT_EQ(open(folder_.path() / "a"), first);
+  EXPECT_EQ(made_, 1);
+}
+
+TEST_F(Identity, StaysWhereAFolderIsOnlyRenamed) {
+  const StoreIdentity first = open(folder_.path() / "a");
+  fs::rename(folder_.path() / "a", folder_.path() / "b");
+  EXPECT_EQ(open(folder_.path() / "b"), first);
+}
+
+TEST_F(Identity, IsANewOneInACopyOfTheFolder) {
+  const StoreIdentity first = open(folder_.path() / "a");
+  fs::copy(folder_.path() / "a", folder_.path() / "b", fs::copy_options::recursive);
+  const StoreIdentity copy = open(folder_.path() / "b");
+  EXPECT_NE(copy.id, first.id);
+  EXPECT_NE(copy.folder, first.folder);
+  EXPECT_EQ(open(folder_.path() / "b"), copy);
+  EXPECT_EQ(open(folder_.path() / "a"), first);
+}
+
+}  // namespace
+}  // namespace millrace
