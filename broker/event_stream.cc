@@ -173,6 +173,7 @@ Status JetStreamEvents::Reader::open() {
     interrupted_ = false;
     awake_ = false;
   }
+  sink_.opening();
   const auto make = [this]() -> Result<std::unique_ptr<PullConsumer>> {
     const StreamInfo stream = TRY(find_or_make_stream());
     for (const StreamSettings& other : settings_.beside) TRY(keeper_.ensure(other));
