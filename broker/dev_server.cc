@@ -180,7 +180,12 @@ Status DevServer::launch() {
   }
   pid_ = child;
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  CHECK(pidfd_ >= 0, "pidfd_open: {}", std::strerror(errno));
+  if (pidfd_ < 0) {  // out of descriptors, say: its end could not be noticed
+    const int why = errno;
+    end(SIGKILL);
+    return fail("broker.server_failed",
+                fmt::format("{} cannot be watched: {}", settings_.program, std::strerror(why)));
+  }
   Status ready = wait_until_ready();
   if (!ready) end(SIGKILL);
   return ready;

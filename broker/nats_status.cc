@@ -49,6 +49,14 @@ Error nats_error(natsStatus status, std::string_view doing) {
   return Error{code_of(status), fmt::format("{}: {}", doing, why)};
 }
 
+Result<std::string> make_inbox() {
+  natsInbox* raw = nullptr;
+  const natsStatus status = natsInbox_Create(&raw);
+  const NatsInboxHandle inbox(raw);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
+  return std::string(raw);
+}
+
 bool read_message(natsMsg* from, NatsMessage& to) {
   to.subject = natsMsg_GetSubject(from);
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(from));

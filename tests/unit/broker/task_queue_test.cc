@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "broker/streams.h"
+#include "tests/support/tcp_proxy.h"
+#include "tests/unit/broker/failing_library.h"
 #include "tests/unit/broker/task_world.h"
 
 namespace millrace {
@@ -98,6 +100,16 @@ TEST_F(TaskQueueTest, TheAnswerIsToldAndNothingOfTheTaskStaysInTheStreams) {
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_TRUE(empties(kResultsStream));
   EXPECT_TRUE(comes_to_hold([&] { return queue_->counts().tasks == 0; }));
+}
+
+TEST_F(TaskQueueTest, TasksWaitWhereNoInboxCanBeMade) {
+  FailingLibrary::natsInbox_Create = 3;
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  worker.answer(worker.take().value(), "1");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
+  EXPECT_EQ(FailingLibrary::natsInbox_Create, 0);
 }
 
 TEST_F(TaskQueueTest, AnAnsweredTaskLeavesTheStreamThoughItsWorkerNeverAcknowledgesIt) {
