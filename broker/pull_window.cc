@@ -1,5 +1,6 @@
 #include "broker/pull_window.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -39,18 +40,16 @@ std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject) {
   return numbers;
 }
 
-std::optional<uint64_t> PullWindow::next_request() {
-  if (open_.size() >= requests_) return std::nullopt;
-  open_.push_back({++last_, batch_});
-  return last_;
+bool PullWindow::take_request() {
+  if (open_ + batch_ > requests_ * batch_) return false;
+  open_ += batch_;
+  return true;
 }
 
 void PullWindow::count() {
-  if (!open_.empty() && --open_.front().left == 0) open_.pop_front();
+  if (open_ > 0) --open_;
 }
 
-void PullWindow::ended(uint64_t request) {
-  std::erase_if(open_, [&](const Request& open) { return open.number == request; });
-}
+void PullWindow::ended(size_t left) { open_ -= std::min(open_, left); }
 
 }  // namespace millrace
