@@ -533,7 +533,8 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .outbox_bytes = outbox_.bytes(),
                       .tasks = tasks_.size(),
                       .fan_out = batch_.fan_out(),
-                      .refuses = pressure_.is_on()});
+                      .refuses = pressure_.is_on(),
+                      .patterns_over_limit = waiting_.patterns_over_limit()});
   for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
