@@ -37,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
+constexpr const char* kServerVariable = "MILLRACE_NATS_SERVER";
 constexpr Duration kStartTimeout{20'000};
 constexpr Duration kStopTimeout{5'000};
 constexpr Duration kLook{5};
@@ -66,12 +67,14 @@ void close_file(int& file) {
 }  // namespace
 
 Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) {
+  const char* const named = std::getenv(kServerVariable);
+  if (settings.program.empty()) settings.program = named == nullptr ? "nats-server" : named;
   const std::string program = find_program(settings.program);
   if (program.empty()) {
     return fail("broker.no_server",
                 fmt::format("there is no program {} to run; install the Debian package nats-server "
-                            "(apt-get install nats-server)",
-                            settings.program));
+                            "(apt-get install nats-server), or name another program by {}",
+                            settings.program, kServerVariable));
   }
   settings.program = program;
   std::error_code error;
