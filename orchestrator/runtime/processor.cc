@@ -57,7 +57,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
-                intake_.settled({number, std::move(ack)});
+                intake_.settled(number, std::move(ack));
               }),
       pressure_(parts_.environment, options.marks),
       batch_({.tx = tx_,
@@ -389,17 +389,17 @@ Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now
   return {};
 }
 
-/// What the broker says of our messages. An acknowledgement that came before the stream was opened
-/// tells what was in it then, so it counts first.
+/// What the broker says of our messages. Acknowledgements count first: those that came before the
+/// stream was asked for its state say what was in it then.
 Status Processor::hear(const Work& work, TimePoint now, Outbox::Then then) {
-  for (const auto& [number, ack] : work.settlements) {
-    TRY(outbox_.settle(tx_, number, ack, parts_.clock.elapsed(), then));
+  for (const auto& [number, ack, openings] : work.settlements) {
+    TRY(outbox_.settle(tx_, number, ack, openings, parts_.clock.elapsed(), then));
     crash_point(CrashPoint::kAckApplied);
   }
   outbox_.end_settling(tx_, batch_.cursor().stream_created, now);
-  for (const Link& opened : work.links) {
+  for (const auto& [opened, openings] : work.links) {
     if (!opened) continue;
-    outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to);
+    outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to, openings);
   }
   return {};
 }
@@ -653,7 +653,7 @@ void Processor::make_room(Work& work) {
 /// What is done once a batch is on disk. Returns the first read that has failed: what it was for
 /// stays due.
 Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
-  if (!links.empty()) sends_ = links.back().has_value();
+  if (!links.empty()) sends_ = links.back().opened.has_value();
   parts_.metrics.count(outcome.counts);
   parts_.metrics.set({.listeners = waiting_.listeners(),
                       .timers = waiting_.timers(),
@@ -661,7 +661,8 @@ Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .outbox_bytes = outbox_.bytes(),
                       .tasks = tasks_.size(),
                       .fan_out = batch_.fan_out(),
-                      .refuses = pressure_.is_on()});
+                      .refuses = pressure_.is_on(),
+                      .patterns_over_limit = waiting_.patterns_over_limit()});
   for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);

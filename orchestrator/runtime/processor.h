@@ -87,6 +87,7 @@ class Processor final : public DeliverySink, public TaskSink {
   bool deliver(std::vector<Delivery> deliveries) override {
     return intake_.deliver(std::move(deliveries));
   }
+  void opening() override { intake_.opening(); }
   void command(Command command, Done done) { intake_.command(std::move(command), std::move(done)); }
   void report(TaskReport report, std::function<void()> stored) override {
     intake_.told({std::move(report), std::move(stored)});
