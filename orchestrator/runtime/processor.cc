@@ -671,6 +671,7 @@ Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   if (sends_) {
     note_first(done, "the outbox", outbox_.pump(tx_, parts_.clock.elapsed()));
   }
+  if (!done) tx_.drop();  // it is empty, and else would remember the failure
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       intake_.answer(asked->request, std::move(asked->result));
@@ -712,7 +713,7 @@ void Processor::note_undone(const Status& done) {
   if (!done) {
     spdlog::error("reading failed and is tried again: {}", done.error().message);
     redo_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
-    tx_.drop();  // it is empty, and else would remember the failure
+    tx_.drop();  // as in act()
   }
   if (done && !undone_) return;
   undone_ = done ? std::nullopt : std::optional(done.error());

@@ -217,7 +217,8 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
 
 Status Tasks::hand_out(const View& view, const StartTask& task,
                        std::optional<TimePoint> begun_until) {
-  if (!tasks_.contains(task.task)) return {};  // it has ended in the same batch
+  if (!tasks_.contains(task.task)) return {};          // it has ended in the same batch
+  if (!catalog_.has_namespace(task.space)) return {};  // a purge ends it
   if (is_paused(task)) {
     waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
     return {};
@@ -265,18 +266,16 @@ Status Tasks::hand_out_due(const View& view) {
 }
 
 Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
-  const auto read = [&]() -> Result<std::pair<std::optional<StartTask>, std::optional<TimePoint>>> {
-    auto task = TRY(read_task(view, id));
-    if (!task) return {};
-    const auto end = TRY(end_of_begun(view, *task));
-    return std::pair(std::move(task), end);
-  }();
-  if (!read) {
+  const auto again = [&](const Error& error) -> Status {
     due_.insert(due_.begin(), id);
-    return tl::unexpected(read.error());
-  }
-  const auto& [task, end] = *read;
-  return task ? hand_out(view, *task, end) : Status();
+    return tl::unexpected(error);
+  };
+  const auto task = read_task(view, id);
+  if (!task) return again(task.error());
+  if (!*task) return {};
+  const auto begun_until = end_of_begun(view, **task);
+  if (!begun_until) return again(begun_until.error());
+  return hand_out(view, **task, *begun_until);
 }
 
 void Tasks::stop(const InstanceId& task) {
