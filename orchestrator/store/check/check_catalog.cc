@@ -56,7 +56,7 @@ void Checker::check_meta() {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
         "the row by which the store's key is known is missing");
   }
-  if (!time_ && counters_[static_cast<size_t>(Counter::kHistory)] > 0) {
+  if (!time_ && counters_[index_of(Counter::kHistory)] > 0) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "time"}, "the time of the last commit is missing");
   }
 }
@@ -96,7 +96,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     decode(place, value, decode_store_identity);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
-    counters_[static_cast<size_t>(key.back() - 'a')] = number().value_or(UINT64_MAX);
+    counters_[index_of(Counter(key.back()))] = number().value_or(UINT64_MAX);
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -188,7 +188,7 @@ void Checker::check_namespaces() {
         options_.check_settings ? options_.check_settings(record->settings) : Status();
     if (!read) add(StoreFault::kNamespaceSettings, place, read.error().message);
   });
-  if (is_over() || counters_[static_cast<size_t>(Counter::kNamespace)] == 0) return;
+  if (is_over() || counters_[index_of(Counter::kNamespace)] == 0) return;
   if (!view_.get(Table::kNamespaces, "default")) {
     add(StoreFault::kNamespaceMissing, {Table::kNamespaces, "default"},
         "the namespace `default` does not exist");
@@ -379,11 +379,9 @@ void Checker::check_group_counts(const Place& place, std::string_view value) {
     closes |= is_closed(number, queue.u64());
     return true;
   });
-  if (closes) {
-    // All of it is of the start that was.
-  } else if (!workflows_.contains(number)) {
+  if (!closes && !workflows_.contains(number)) {
     add(StoreFault::kWorkflowMissing, place, "the workflow of the group does not exist");
-  } else if (const auto workflow = newest(number)) {
+  } else if (const auto workflow = closes ? nullptr : newest(number)) {
     const Start& start = workflow->start;
     if (start.kind != Start::Kind::kEventsAnd || start.events.size() != counts->size()) {
       add(StoreFault::kGroupCounts, place,
@@ -427,10 +425,8 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   }
   const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
   const auto counts = view_.get(Table::kGroups, group_key(kCountsRow, number, group));
-  if (!counts && closes) {
-    // The row of counts goes with the first event of the group.
-  } else if (!counts) {
-    add(StoreFault::kGroupEvent, place, "its group has no row of counts");
+  if (!counts) {  // it goes with the first event of a group that is closed
+    if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
   } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
     add(StoreFault::kGroupEvent, place, fmt::format("its group has {} entries", waiting->size()));
   }

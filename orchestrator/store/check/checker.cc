@@ -224,12 +224,12 @@ std::optional<uint64_t> Checker::number_key(const Place& place) {
 // What is checked of many kinds of rows.
 
 void Checker::note_given(Counter counter, uint64_t number, const Place& place) {
-  const auto index = static_cast<size_t>(counter);
+  const size_t index = index_of(counter);
   if (number <= counters_[index] || behind_[index]) return;
   behind_[index] = true;
   add(StoreFault::kCounterBehind, place,
       fmt::format("number {} was given, and the counter `{}` is at {}", number,
-                  static_cast<char>('a' + index), counters_[index]));
+                  static_cast<char>(counter), counters_[index]));
 }
 
 void Checker::check_time(TimePoint time, const Place& place, std::string_view what) {

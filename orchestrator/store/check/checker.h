@@ -170,6 +170,11 @@ class Checker {
     return {caller.instance, caller.entered, caller.index, caller.attempt};
   }
 
+  /// Where a counter stands in the arrays below.
+  static size_t index_of(Counter counter) {
+    return static_cast<size_t>(static_cast<char>(counter) - static_cast<char>(Counter::kNamespace));
+  }
+
   const View& view_;
   const StoreCheckOptions& options_;
   StoreReport report_;
