@@ -121,7 +121,7 @@ TEST_F(ReadFaults, OfTheOutboxKeepItsMessagesInTheirOrder) {
   world.start("tells");
   world.restart();  // so that they are read from their rows
   const std::string ready = while_failing(Table::kOutbox, [&] { world.broker.reconnect(); });
-  EXPECT_EQ(ready, "store.io: a read of outbox was made to fail");
+  EXPECT_EQ(ready, "store.io: the outbox: a read of outbox was made to fail");
   world.settle_publishes();
   EXPECT_THAT(world.events("told"), SizeIs(2));
 }
@@ -151,6 +151,7 @@ TEST(EveryReadFault, LosesNothing) {
       world.run_for(seconds(3));
     }
     most = std::max(most, faults.reads);
+    faults.nth.reset();  // what checks the store at the end reads as well
     ASSERT_LT(nth, 1'000U) << "it reads on and on";
     ASSERT_THAT(world.functions.tasks(), SizeIs(1)) << nth;
     EXPECT_EQ(world.functions.tasks()[0].files.at(0).bytes, "cheap") << nth;

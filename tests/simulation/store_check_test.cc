@@ -251,6 +251,12 @@ void edit_call(Transaction& tx, const std::string& workflow, const Change& chang
   edit(tx, Table::kLive, call_key(id_of(workflow), 0), decode_call, encode_call, change);
 }
 
+void erase_with_history(Transaction& tx, const Instance& instance) {
+  erase_instance(tx, instance);
+  PurgeBudget budget;
+  ASSERT_EQ(purge_history(tx, instance.last_history, budget).value(), 0U);
+}
+
 uint64_t last_history(const View& view, const std::string& workflow) {
   return read_living(view, kDefault, id_of(workflow)).value()->last_history;
 }
@@ -398,9 +404,7 @@ const Plant kPlants[] = {
      [](Transaction& tx) {
        const InstanceId id = id_of("fails");
        const auto instance = read_instance(tx, kDefault, id).value();
-       erase_instance(tx, *instance);
-       PurgeBudget budget;
-       ASSERT_TRUE(purge_history(tx, instance->last_history, budget));
+       erase_with_history(tx, *instance);
        tx.erase(Table::kWorkflows, workflow_key("fails"));
        Instance moved = *instance;
        moved.space = NamespaceNumber(3);
@@ -586,7 +590,7 @@ const Plant kPlants[] = {
        for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
          tx.erase(Table::kLive, key_of(child->id, part));
        }
-       ASSERT_TRUE(erase_instance(tx, *child));
+       erase_with_history(tx, *child);
      }},
     {"a task that nothing waits for",
      {"task.caller"},
