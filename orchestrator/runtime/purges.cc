@@ -62,7 +62,7 @@ void Purges::begin_history(uint64_t row) {
 Status Purges::go_on() {
   PurgeBudget budget;
   const size_t most = budget.rows;
-  while (!jobs_.empty() && !budget.is_spent()) {
+  while (!jobs_.empty() && !jobs_.front().is_new && !budget.is_spent()) {
     if (!TRY(run(jobs_.front(), budget))) break;
     if (const auto& purge = jobs_.front().purge) erase_purge(draft_.tx, *purge);
     jobs_.pop_front();

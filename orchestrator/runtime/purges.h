@@ -24,12 +24,13 @@ class Purges {
   /// written: earlier releases left them. The catalog is loaded by then.
   Status load();
 
-  /// Does as much as one batch should.
+  /// Does as much as one batch should, of what earlier batches have begun.
   Status go_on();
   bool empty() const { return jobs_.empty(); }
 
   /// The batch in hand is on disk, or it is lost.
   void committed() {
+    for (Job& job : jobs_) job.is_new = false;
     if (!jobs_.empty() || !committed_.empty()) committed_ = jobs_;
   }
   void undo() { jobs_ = committed_; }
@@ -60,6 +61,9 @@ class Purges {
     std::optional<Purge> purge;  ///< none: of all namespaces that do not exist
     Step step = Step::kTasks;
     std::string at;  ///< the key to go on from
+    /// Of the batch in hand, which writes the instances that it has touched at its end: what is
+    /// erased before would be there again.
+    bool is_new = true;
   };
 
   Result<bool> has_orphans() const;
