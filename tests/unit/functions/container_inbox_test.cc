@@ -16,8 +16,8 @@ bool is_readable(int fd) {
 TEST(ContainerInboxTest, WakesWhoWaitsUntilAllIsTaken) {
   ContainerInbox inbox;
   EXPECT_FALSE(is_readable(inbox.fd()));
-  inbox.put(StopTask{});
-  inbox.put(StopTask{});
+  inbox.put(StopContainerTask{});
+  inbox.put(StopContainerTask{});
   EXPECT_TRUE(is_readable(inbox.fd()));
   EXPECT_EQ(inbox.take()->size(), 2u);
   EXPECT_FALSE(is_readable(inbox.fd()));
@@ -31,9 +31,9 @@ TEST(ContainerInboxTest, LosesNothingWhileNoDescriptorIsLeft) {
   {
     const FewDescriptors none(0);
     EXPECT_EQ(inbox.fd(), -1);
-    inbox.put(StopTask{});
+    inbox.put(StopContainerTask{});
     EXPECT_EQ(inbox.take()->size(), 1u);
-    inbox.put(StopTask{});
+    inbox.put(StopContainerTask{});
   }
   EXPECT_TRUE(is_readable(inbox.fd())) << "what came before there was a descriptor counts";
   EXPECT_EQ(inbox.take()->size(), 1u);
