@@ -537,7 +537,7 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
       {{"group", "list", "--limit", "3"},
-       "WORKFLOW  CORRELATE          WAITING           EXPIRES\n"
+       "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
        "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
       {{"schedule", "list"},
        "WORKFLOW  CRON                             ZONE           NEXT                      "
