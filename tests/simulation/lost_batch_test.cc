@@ -101,7 +101,7 @@ void insist(World& world, const std::function<Command()>& make) {
   FAIL() << "it is refused again and again";
 }
 
-void apply(World& world, const std::string& text, const std::string& space = "default") {
+void apply_text(World& world, const std::string& text, const std::string& space = "default") {
   insist(world, [&] { return World::application(text, space); });
 }
 
@@ -124,7 +124,7 @@ std::vector<double> levels(const World& world) {
 std::vector<std::string> live(World& world) {
   world.functions.act("charge", {{.heartbeat = seconds(1), .takes = seconds(20)}});
   for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds}) {
-    apply(world, text);
+    apply_text(world, text);
   }
   for (int i = 0; i < 3; ++i) world.publish("begin", fmt::format("begin-{}", i), i);
   world.publish("one", "one-1");
@@ -139,10 +139,10 @@ std::vector<std::string> live(World& world) {
   world.publish("begin", "begin-0", 0);  // again
   world.run_for(seconds(2));
   insist(world, [] { return CreateNamespace{.name = "a"}; });
-  apply(world, kReminds, "a");
+  apply_text(world, kReminds, "a");
   start(world, "reminds", "a");
   insist(world, [] { return DeleteNamespace{.name = "a"}; });
-  apply(world, std::string(kGroups) + "- {id: more, type: noop}\n");
+  apply_text(world, std::string(kGroups) + "- {id: more, type: noop}\n");
   world.publish("begin", "begin-4", 4);
   world.run_for(minutes(50));
   const std::vector<double> before = levels(world);
