@@ -114,6 +114,12 @@ class Stepper {
   }
 
   void apply(const Begun& begun) {
+    // A worker that has the task took it in time, however late that is reported: its runner is
+    // asked before a schedule-to-start deadline counts.
+    if (waits_for(instance_, begun.call)) {
+      auto& deadlines = instance_.calls[begun.call.index].deadlines;
+      deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
+    }
     if (!still_waits_for(begun.call)) return;
     Visit visit = visiting({});
     if (state().begun(visit, begun.call.index)) result_.changed = true;

@@ -312,6 +312,8 @@ bool Batch::is_space(NamespaceNumber space, std::string_view name) const {
 Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
                    const TaskEnded& told) {
   if (known.caller) {
+    // An answer that comes while the runner looks is from a worker that has the task.
+    if (known.looked_for && !known.is_unbegun) TRY(tell_caller(now, known, Begun{*known.caller}));
     // What comes past its deadline leaves no variables either.
     TRY(tell_caller(now, known, Overdue{}));
     if (draft_.tasks.find(task) == nullptr) return {};

@@ -135,7 +135,7 @@ TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
     world.settle();
   };
   answer("evil", R"("forged")");
-  EXPECT_EQ(world.instance(id)["status"], "running");
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
   EXPECT_EQ(world.metric("millrace_answers_stray_total"), 1);
   answer("default", R"("mine")");
   EXPECT_EQ(world.instance(id)["output"]["return"], "mine");

@@ -76,7 +76,7 @@ TEST_F(Schedule, WithoutACronNeverTicks) {
   world.apply("id: report\nstart: {type: scheduled}\nstates:\n- {id: a, type: noop}\n");
   world.run_for(days(400));
   EXPECT_THAT(ticks(), IsEmpty());
-  EXPECT_EQ(schedule(), (Json{{"workflow", "report"}}));
+  EXPECT_EQ(schedule(), (Json{{"workflow", "report"}, {"paused", false}}));
 }
 
 TEST_F(Schedule, OfAWorkflowThatIsCalledGoesOn) {
@@ -258,7 +258,8 @@ TEST_F(Schedule, TellsItsTicks) {
                       {"cron", "CRON_TZ=Europe/Vienna 30 6 * * *"},
                       {"zone", "Europe/Vienna"},
                       {"lastTick", "2021-09-02T04:30:00.000Z"},
-                      {"nextTick", "2021-09-03T04:30:00.000Z"}};
+                      {"nextTick", "2021-09-03T04:30:00.000Z"},
+                      {"paused", false}};
   const Snapshot view = Snapshot::take(world.environment()).value();
   EXPECT_EQ(world.queries().schedules(view, "default").value(), (Json{{"items", {expected}}}));
   EXPECT_EQ(schedule()["upcoming"], (Json{"2021-09-03T04:30:00.000Z", "2021-09-04T04:30:00.000Z",

@@ -410,6 +410,7 @@ const Plant kPlants[] = {
        moved.space = NamespaceNumber(3);
        moved.history_count = 2;
        moved.idempotency_key.clear();
+       moved.failed_data.reset();
        write_counter(tx, Counter::kNamespace, 3);
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);

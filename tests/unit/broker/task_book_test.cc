@@ -133,9 +133,10 @@ TEST_F(TaskBookTest, AskingReportsWhetherAWorkerHasATask) {
   stored(1, 11);
   stored(2, 12);
   const TaskBook::Asked asked = book_.take_asked();
-  EXPECT_EQ(asked, (TaskBook::Asked{{"s", {task_id(1), task_id(2)}}}));
-  keep(book_.given_out("s", 11));
-  keep(book_.unbegun(asked.at("s")));
+  const std::string subject = "millrace.tasks.shop.charge";
+  ASSERT_EQ(asked, (TaskBook::Asked{{subject, {task_id(1), task_id(2)}}}));
+  keep(book_.given_out(subject, 11));
+  keep(book_.unbegun(asked.at(subject)));
   EXPECT_EQ(told_, (Words{"1 started", "2 unbegun"}));
   pass(kLookTimeout);
   EXPECT_EQ(told_.back(), "3 unbegun") << "who does not hear of it in time";

@@ -404,7 +404,7 @@ TEST_F(TaskQueueTest, ATaskThatIsSentAgainAfterARestartIsTheOneThatItsWorkerHas)
   ASSERT_EQ(sink_.wait_for(task_id(1), 2), (Words{"started", "started"}))
       << "the new process has not heard of it before";
   worker.answer(task, "1");
-  EXPECT_EQ(sink_.wait_for(task_id(1), 3).back(), "1");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
 }
 
 TEST_F(TaskQueueTest, ATaskIsGivenOutOnceUnlessItIsSentTwice) {
