@@ -37,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
+constexpr const char* kServerVariable = "MILLRACE_NATS_SERVER";
 constexpr Duration kStartTimeout{20'000};
 constexpr Duration kStopTimeout{5'000};
 constexpr Duration kLook{5};
@@ -66,12 +67,14 @@ void close_file(int& file) {
 }  // namespace
 
 Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) {
+  const char* const named = std::getenv(kServerVariable);
+  if (settings.program.empty()) settings.program = named == nullptr ? "nats-server" : named;
   const std::string program = find_program(settings.program);
   if (program.empty()) {
     return fail("broker.no_server",
                 fmt::format("there is no program {} to run; install the Debian package nats-server "
-                            "(apt-get install nats-server)",
-                            settings.program));
+                            "(apt-get install nats-server), or name another program by {}",
+                            settings.program, kServerVariable));
   }
   settings.program = program;
   std::error_code error;
@@ -195,7 +198,12 @@ Status DevServer::launch() {
   }
   pid_ = child;
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  CHECK(pidfd_ >= 0, "pidfd_open: {}", std::strerror(errno));
+  if (pidfd_ < 0) {  // out of descriptors, say: its end could not be noticed
+    const int why = errno;
+    end(SIGKILL);
+    return fail("broker.server_failed",
+                fmt::format("{} cannot be watched: {}", settings_.program, std::strerror(why)));
+  }
   Status ready = wait_until_ready();
   if (!ready) end(SIGKILL);
   return ready;

@@ -14,11 +14,13 @@
 namespace millrace {
 
 struct DevServerSettings {
-  std::filesystem::path folder;         ///< made if missing: store, configuration and log
-  std::string program = "nats-server";  ///< looked for in PATH, unless it is a path
-  uint16_t port = 0;                    ///< 0: a free one,
-  uint16_t preferred_port = 0;          ///< this one if it is free; 0: any
-  std::string configuration;            ///< lines added to its configuration file
+  std::filesystem::path folder;  ///< made if missing: store, configuration and log
+  /// Looked for in PATH, unless it is a path. Empty: what the environment's MILLRACE_NATS_SERVER
+  /// names, else `nats-server`.
+  std::string program;
+  uint16_t port = 0;            ///< 0: a free one,
+  uint16_t preferred_port = 0;  ///< this one if it is free; 0: any
+  std::string configuration;    ///< lines added to its configuration file
 };
 
 class DevServer {

@@ -29,6 +29,10 @@ constexpr Duration kFirstRetry{100};
 constexpr Duration kLastRetry{2'000};
 constexpr size_t kChunkBytes = size_t{8} << 20;
 
+/// After so many ends in a row without one message, that neither the network nor the server
+/// explains, the message behind the position is asked for by itself.
+constexpr int kMostBreaks = 5;
+
 std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
   std::vector<StreamSettings> all = settings.beside;
   all.push_back(settings.stream);
@@ -90,8 +94,10 @@ class JetStreamEvents::Reader {
   void add_message(NatsMsgHandle message, const DeliveryNumbers& numbers);
   void note_pending(bool more);
   bool hand_over();
-  uint64_t close();
-  void log_health(const Status& health);
+  bool close();
+  bool pass_over();
+  void log_failure(const Error& error);
+  void log_recovery();
 
   void interrupt();
   void wake();
@@ -116,7 +122,8 @@ class JetStreamEvents::Reader {
   const std::string prefix_;  ///< of the stream's subjects
   Cursor position_;           ///< the last message that was handed over or waits in chunk_
   bool caught_up_ = false;
-  std::string logged_health_;  ///< the last code in the log; empty: it reads
+  std::string logged_;  ///< why it does not read, as the log has it; empty: it reads
+  int breaks_ = 0;      ///< ends in a row that nothing explains, without a message
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
@@ -138,8 +145,9 @@ void JetStreamEvents::Reader::run() {
     if (opened) {
       told_open = true;
       const End end = read();
-      const bool progress = close() > 0;
+      const bool progress = close();
       if (end == End::kClosed) return;
+      if (breaks_ >= kMostBreaks && !pass_over()) return;
       if (progress) retry = kFirstRetry;
       if (progress && connection_.connected()) continue;
     }
@@ -175,6 +183,7 @@ Status JetStreamEvents::Reader::open() {
     interrupted_ = false;
     awake_ = false;
   }
+  sink_.opening();
   const auto make = [this]() -> Result<std::unique_ptr<PullConsumer>> {
     const StreamInfo stream = TRY(find_or_make_stream());
     for (const StreamSettings& other : settings_.beside) TRY(keeper_.ensure(other));
@@ -182,8 +191,10 @@ Status JetStreamEvents::Reader::open() {
   };
   Result<std::unique_ptr<PullConsumer>> made = make();
   const Status opened = take(std::move(made));
-  log_health(opened);
-  if (!opened) return opened;
+  if (!opened) {
+    log_failure(opened.error());
+    return opened;
+  }
 
   const StreamInfo& stream = consumer_->stream();
   position_ = consumer_->start();
@@ -195,7 +206,10 @@ Status JetStreamEvents::Reader::open() {
                    .last_sequence = stream.last_sequence,
                    .intact_to = lost_tail ? position_.sequence : stream.last_sequence});
   caught_up_ = false;
-  if (consumer_->started_at_the_end()) note_pending(false);
+  if (consumer_->started_at_the_end()) {
+    note_pending(false);
+    log_recovery();
+  }
   return {};
 }
 
@@ -225,10 +239,14 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
       DeliveryNumbers numbers;
       got = consumer_->next(chunk_.empty(), message, numbers);
       if (got == Got::kMessage) {
+        if (!logged_.empty()) log_recovery();
+        breaks_ = 0;
         add_message(std::move(message), numbers);
       } else if (got == Got::kIdle) {
         // What the server still counted as pending may have been deleted before it came to it.
         note_pending(false);
+        log_recovery();
+        breaks_ = 0;
       } else if (got == Got::kGap || got == Got::kBroken) {
         break;
       }
@@ -284,23 +302,57 @@ bool JetStreamEvents::Reader::hand_over() {
   return taken;
 }
 
-/// Returns how many messages the consumer delivered.
-uint64_t JetStreamEvents::Reader::close() {
+/// Returns whether the consumer delivered a message.
+bool JetStreamEvents::Reader::close() {
   std::unique_ptr<PullConsumer> consumer;
-  const std::lock_guard lock(mutex_);
-  consumer.swap(consumer_);
-  health_ = fail("broker.unreachable", "reading the event stream was interrupted");
-  return consumer->delivered();
+  Error why{"broker.unreachable", ""};
+  {
+    const std::lock_guard lock(mutex_);
+    consumer.swap(consumer_);
+    why.message = fmt::format("reading the event stream was interrupted: {}",
+                              consumer->why().empty() ? "it is being stopped" : consumer->why());
+    health_ = tl::unexpected(why);
+  }
+  if (!consumer->why().empty()) {
+    log_failure(why);
+    if (!consumer->ended_by_server()) ++breaks_;
+  }
+  return consumer->delivered() > 0;
 }
 
-void JetStreamEvents::Reader::log_health(const Status& health) {
-  const std::string code = health ? "" : health.error().code;
-  if (std::exchange(logged_health_, code) == code) return;
-  if (health) {
-    spdlog::info("events are read again");
-  } else {
-    spdlog::warn("events are not read: {}", health.error().message);
+/// What is behind the position ends every consumer that comes to it. So it is read without one, and
+/// handed over for what it is: an event, or a dead letter. False: the sink is closed.
+bool JetStreamEvents::Reader::pass_over() {
+  breaks_ = 0;
+  Result<StoredMessage> stored =
+      fetch_stored(connection_, settings_.stream.name,
+                   {{"seq", position_.sequence + 1}, {"next_by_subj", settings_.stream.subjects}});
+  if (!stored) return true;  // nothing is there, or the broker is not
+  spdlog::error(
+      "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
+      "STREAM.MSG.GET instead",
+      stored->sequence, settings_.stream.name, stored->message.subject, kMostBreaks);
+  position_.sequence = stored->sequence;
+  position_.stamped = broker_time(stored->stamped);
+  chunk_.push_back(
+      read_delivery(std::move(stored->message),
+                    {.sequence = position_.sequence, .stamped = position_.stamped, .more = true}));
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.passed_over;
   }
+  return hand_over();
+}
+
+void JetStreamEvents::Reader::log_failure(const Error& error) {
+  if (std::exchange(logged_, error.message) == error.message) return;
+  spdlog::warn("events are not read: {}", error.message);
+}
+
+void JetStreamEvents::Reader::log_recovery() {
+  if (logged_.empty()) return;
+  logged_.clear();
+  spdlog::info("events are read again");
 }
 
 void JetStreamEvents::Reader::interrupt() {

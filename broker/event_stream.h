@@ -47,6 +47,8 @@ class JetStreamEvents : public EventStream {
   struct Counts {
     uint64_t opened = 0;  ///< consumers made
     uint64_t gaps = 0;    ///< of them, those that ended because messages got lost on the way
+    /// Messages that no consumer could deliver and that were read without one.
+    uint64_t passed_over = 0;
   };
   Counts counts() const;
 

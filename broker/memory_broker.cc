@@ -157,6 +157,7 @@ bool MemoryBroker::move_publishes() {
 }
 
 StreamOpened MemoryBroker::open() {
+  sink_->opening();
   const StreamState state{created_, first_sequence(), last_sequence()};
   std::optional<TimePoint> stamped;
   if (must_ask_for_stamp(position_, state)) {

@@ -30,15 +30,6 @@ const char* code_of(natsStatus status) {
   }
 }
 
-/// nats.c looks into the headers of an empty message before it hands it out. Where it could not
-/// read them to their end it passes the rest over from then on; only its last error still tells.
-bool headers_were_cut(size_t data_size) {
-  if (data_size > 0) return false;
-  natsStatus last = NATS_OK;
-  nats_GetLastError(&last);
-  return last == NATS_PROTOCOL_ERROR;
-}
-
 }  // namespace
 
 Error nats_error(natsStatus status, std::string_view doing) {
@@ -49,12 +40,20 @@ Error nats_error(natsStatus status, std::string_view doing) {
   return Error{code_of(status), fmt::format("{}: {}", doing, why)};
 }
 
+Result<std::string> make_inbox() {
+  natsInbox* raw = nullptr;
+  const natsStatus status = natsInbox_Create(&raw);
+  const NatsInboxHandle inbox(raw);
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
+  return std::string(raw);
+}
+
 bool read_message(natsMsg* from, NatsMessage& to) {
   to.subject = natsMsg_GetSubject(from);
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(from));
   to.data.assign(size == 0 ? "" : natsMsg_GetData(from), size);
   to.headers.clear();
-  bool sure = !headers_were_cut(size);
+  bool sure = true;
 
   const char** names = nullptr;
   int name_count = 0;

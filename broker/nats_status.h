@@ -2,6 +2,7 @@
 // to broker/.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,7 +15,13 @@ namespace millrace {
 /// `broker.too_large`, `broker.refused`, `broker.protocol`.
 Error nats_error(natsStatus status, std::string_view doing);
 
-/// Copies a message. False: nats.c could not read its headers, or may have misread them.
+/// A subject that nothing else listens on, for answers. Errors: as nats_error(); what has no memory
+/// or descriptors left is `broker.unreachable`.
+Result<std::string> make_inbox();
+
+/// Copies a message. False: nats.c could not read its headers, or may have misread them. Call it
+/// before anything else looks at the headers: nats.c says once that it could not read them to their
+/// end, and passes the rest over from then on.
 bool read_message(natsMsg* from, NatsMessage& to);
 
 }  // namespace millrace

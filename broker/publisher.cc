@@ -70,10 +70,6 @@ class JetStreamPublisher::Sender {
         ack_timeout_(ack_timeout),
         no_stream_(std::move(no_stream)),
         prefix_(std::move(prefix)) {
-    natsInbox* raw = nullptr;
-    natsInbox_Create(&raw);
-    const NatsInboxHandle inbox(raw);
-    inbox_ = std::string(raw) + ".";
     watch_ = connection_.watch([this](LinkChange change) {
       if (change != LinkChange::kDisconnected) return;
       const std::lock_guard lock(mutex_);
@@ -134,7 +130,7 @@ class JetStreamPublisher::Sender {
   void run();
   void send(const Queued& queued);
   void flush();
-  void listen();
+  Status listen();
   void on_answer(natsMsg* message);
   void answer(uint64_t number, Result<PublishAck> result);
   void fail_all(std::string_view why);
@@ -144,7 +140,7 @@ class JetStreamPublisher::Sender {
   const Duration ack_timeout_;
   const std::function<void()> no_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< ends in a dot; the number of the message follows
+  std::string inbox_;  ///< made by listen(); ends in a dot, the number of the message follows
   uint64_t watch_ = 0;
 
   mutable std::mutex mutex_;
@@ -204,14 +200,14 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
     answer(queued.number, fail("broker.unreachable", doing() + ": not connected"));
     return;
   }
-  listen();
-  natsMsg* raw = nullptr;
-  natsStatus status = listening_->status();
-  if (status == NATS_OK) {
-    status = natsMsg_Create(&raw, message.subject.c_str(),
-                            fmt::format("{}{}", inbox_, queued.number).c_str(), message.data.data(),
-                            static_cast<int>(message.data.size()));
+  if (const Status listens = listen(); !listens) {
+    answer(queued.number, fail_in(doing(), listens.error()));
+    return;
   }
+  natsMsg* raw = nullptr;
+  natsStatus status = natsMsg_Create(&raw, message.subject.c_str(),
+                                     fmt::format("{}{}", inbox_, queued.number).c_str(),
+                                     message.data.data(), static_cast<int>(message.data.size()));
   if (raw != nullptr) sent_.emplace_back(raw);
   for (const auto& [name, value] : message.headers) {
     if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
@@ -232,14 +228,17 @@ void JetStreamPublisher::Sender::flush() {
 }
 
 /// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
-void JetStreamPublisher::Sender::listen() {
+Status JetStreamPublisher::Sender::listen() {
   if (listening_ && listening_->status() == NATS_OK &&
       listening_->handle() == connection_.handle()) {
-    return;
+    return {};
   }
   listening_.reset();
-  listening_ = std::make_unique<Listening>(connection_, inbox_ + "*",
-                                           [this](natsMsg* message) { on_answer(message); });
+  if (inbox_.empty()) inbox_ = TRY(make_inbox()) + ".";
+  listening_ = std::make_unique<Listening>(
+      connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_answer(message.get()); });
+  if (listening_->status() == NATS_OK) return {};
+  return tl::unexpected(nats_error(listening_->status(), "subscribing to an inbox"));
 }
 
 void JetStreamPublisher::Sender::on_answer(natsMsg* message) {

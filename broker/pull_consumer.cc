@@ -10,6 +10,7 @@
 
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
+#include "broker/pull_status.h"
 #include "broker/stored_message.h"
 
 namespace millrace {
@@ -19,6 +20,9 @@ namespace {
 /// a client before it cuts it off; never less than two of the largest messages, or one of them
 /// could never be delivered.
 constexpr size_t kRequestBytes = size_t{8} << 20;
+
+/// What may arrive beyond the messages that were asked for: heartbeats and ends of requests.
+constexpr size_t kMostStatuses = 1'024;
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
@@ -59,7 +63,7 @@ PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
       request_bytes_(std::max(kRequestBytes, 2 * connection.max_payload())) {}
 
 PullConsumer::~PullConsumer() {
-  if (subscription_ != nullptr) connection_.retire(subscription_);
+  listening_.reset();
   if (name_.empty()) return;
   // One that stays because this gets lost goes by its inactive threshold.
   natsConnection_Publish(
@@ -69,15 +73,12 @@ PullConsumer::~PullConsumer() {
 }
 
 Status PullConsumer::listen() {
-  natsInbox* raw_inbox = nullptr;
-  natsStatus status = natsInbox_Create(&raw_inbox);
-  const NatsInboxHandle inbox(raw_inbox);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
-  inbox_ = std::string(raw_inbox) + ".";
-  status = natsConnection_SubscribeSync(&subscription_, handle_.get(), (inbox_ + "*").c_str());
-  // What may come is bounded by the requests; a limit would drop messages.
-  if (status == NATS_OK) status = natsSubscription_SetPendingLimits(subscription_, -1, -1);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, "subscribing to an inbox"));
+  inbox_ = TRY(make_inbox());
+  listening_ = std::make_unique<Listening>(connection_, inbox_,
+                                           [this](NatsMsgHandle& message) { arrive(message); });
+  if (listening_->status() != NATS_OK) {
+    return tl::unexpected(nats_error(listening_->status(), "subscribing to an inbox"));
+  }
   return {};
 }
 
@@ -85,6 +86,45 @@ void PullConsumer::note_name(std::string name) {
   name_ = std::move(name);
   next_subject_ =
       connection_.api_subject(fmt::format("CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_));
+}
+
+/// On the thread of the subscription.
+void PullConsumer::arrive(NatsMsgHandle& message) {
+  const std::lock_guard lock(mutex_);
+  if (arrived_.size() >= settings_.requests * settings_.batch + kMostStatuses) {
+    overflowed_ = true;  // more than was asked for: not from a server that keeps to the protocol
+  } else {
+    arrived_.push_back(std::move(message));
+  }
+  if (waits_) changed_.notify_one();
+}
+
+/// Whether taken_ has a message, for which it waits if `wait`, or why_ says why it has none.
+bool PullConsumer::has_arrived(bool wait) {
+  if (next_taken_ < taken_.size()) return true;
+  taken_.clear();
+  next_taken_ = 0;
+  // Two heartbeats and a half, so that a late one is no alarm.
+  const Duration patience = settings_.heartbeat * 5 / 2;
+  std::unique_lock lock(mutex_);
+  const auto something = [this] { return !arrived_.empty() || interrupted_ || overflowed_; };
+  if (wait) {
+    waits_ = true;
+    const bool in_time = changed_.wait_for(lock, patience, something);
+    waits_ = false;
+    if (!in_time) {
+      broken(fmt::format("nothing came from the broker for {} ms", patience.count()), false);
+      return false;
+    }
+  }
+  if (interrupted_) {
+    broken("the connection was lost", true);
+  } else if (overflowed_) {
+    broken("more messages came than were asked for", false);
+  } else {
+    taken_.swap(arrived_);
+  }
+  return !taken_.empty();
 }
 
 /// When the broker took the message that it has there; nullopt: it has none, somebody deleted it.
@@ -176,66 +216,76 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
 }
 
 PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
-  if (!send_requests()) return Got::kBroken;
-  // Two heartbeats and a half, so that a late one is no alarm.
-  const int64_t patience = wait ? (settings_.heartbeat * 5 / 2).count() : 0;
-  natsMsg* raw = nullptr;
-  const natsStatus status = natsSubscription_NextMsg(&raw, subscription_, patience);
-  if (status == NATS_TIMEOUT && !wait) return Got::kNothing;
-  if (status != NATS_OK) return Got::kBroken;
-  message.reset(raw);
+  if (!send_requests()) return broken("the connection was lost", true);
+  if (!has_arrived(wait)) return why_.empty() ? Got::kNothing : Got::kBroken;
+  message = std::move(taken_[next_taken_++]);
 
-  const std::string_view subject = natsMsg_GetSubject(raw);
-  if (subject.starts_with(inbox_)) return note_status(subject, raw);
-  const char* const reply = natsMsg_GetReply(raw);
+  if (natsMsg_GetSubject(message.get()) == inbox_) return note_status(message.get());
+  const char* const reply = natsMsg_GetReply(message.get());
   const std::optional<DeliveryNumbers> read = parse_ack_subject(reply == nullptr ? "" : reply);
-  if (!read || read->consumer_sequence != last_ + 1) return Got::kGap;
+  if (!read || read->consumer_sequence != last_ + 1) {
+    why_ = fmt::format("message {} of the consumer is missing", last_ + 1);
+    return Got::kGap;
+  }
   numbers = *read;
   last_ = numbers.consumer_sequence;
   window_.count();
   return Got::kMessage;
 }
 
-/// A message of the server itself: a sign of life, or the end of a request.
-PullConsumer::Got PullConsumer::note_status(std::string_view subject, natsMsg* message) {
+/// A message of the server itself. A stored message is never one, whatever status it has: it comes
+/// under its own subject.
+PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
   const auto header = [&](const char* name) -> std::string_view {
     const char* value = nullptr;
     return natsMsgHeader_Get(message, name, &value) == NATS_OK ? value : "";
   };
-  const std::string_view status = header("Status");
-  if (status == "100") {
-    const std::string_view text = header("Nats-Last-Consumer");
-    uint64_t sent = last_;
-    std::from_chars(text.data(), text.data() + text.size(), sent);
-    // The newest messages may get lost too, and nothing behind them would show it.
-    return sent == last_ ? Got::kIdle : Got::kGap;
+  const std::string_view code = header("Status");
+  const std::string_view description = header("Description");
+  switch (classify_pull_status(code, description)) {
+    case PullStatus::kAlive: {
+      const std::string_view text = header("Nats-Last-Consumer");
+      if (text.empty()) return Got::kBusy;
+      uint64_t sent = last_;
+      std::from_chars(text.data(), text.data() + text.size(), sent);
+      if (sent == last_) return Got::kIdle;
+      // The newest messages may get lost too, and nothing behind them would show it.
+      why_ = fmt::format("the consumer sent {} messages, and {} came", sent, last_);
+      return Got::kGap;
+    }
+    case PullStatus::kRequestEnded:
+      window_.ended(messages_left(description, header("Nats-Pending-Messages"), window_.batch()));
+      return Got::kBusy;
+    case PullStatus::kConsumerLost:
+    case PullStatus::kRefused:
+      break;
   }
-  const std::string_view text = header("Description");
-  if (status == "404" || status == "408" ||
-      (status == "409" && text.find("MaxBytes") != std::string_view::npos)) {
-    const std::string_view token = subject.substr(inbox_.size());
-    uint64_t request = 0;
-    std::from_chars(token.data(), token.data() + token.size(), request);
-    window_.ended(request);
-    return Got::kBusy;
-  }
-  return Got::kBroken;  // the consumer was deleted, its leader moved, JetStream is off
+  return broken(fmt::format("the broker said {} {}", code, description), true);
+}
+
+PullConsumer::Got PullConsumer::broken(std::string why, bool by_server) {
+  why_ = std::move(why);
+  ended_by_server_ = by_server;
+  return Got::kBroken;
 }
 
 bool PullConsumer::send_requests() {
-  while (const std::optional<uint64_t> request = window_.next_request()) {
+  while (window_.take_request()) {
     const std::string body = fmt::format(
         R"({{"batch":{},"max_bytes":{},"expires":{},"idle_heartbeat":{}}})", window_.batch(),
         request_bytes_, nanoseconds(settings_.expires), nanoseconds(settings_.heartbeat));
-    if (natsConnection_PublishRequest(handle_.get(), next_subject_.c_str(),
-                                      fmt::format("{}{}", inbox_, *request).c_str(), body.data(),
-                                      static_cast<int>(body.size())) != NATS_OK) {
+    if (natsConnection_PublishRequest(handle_.get(), next_subject_.c_str(), inbox_.c_str(),
+                                      body.data(), static_cast<int>(body.size())) != NATS_OK) {
       return false;
     }
   }
   return true;
 }
 
-void PullConsumer::interrupt() { natsSubscription_Unsubscribe(subscription_); }
+void PullConsumer::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_one();
+}
 
 }  // namespace millrace

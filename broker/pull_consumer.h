@@ -1,18 +1,26 @@
 // One pull consumer of JetStream, from its making to its end: it begins where a cursor says, or
 // with what a work queue has, keeps requests for messages ahead of us at the server, and tells when
 // it can no longer be trusted. Private to broker/; one thread, but for interrupt().
+//
+// Messages come through an asynchronous subscription: natsSubscription_NextMsg (nats.c 3.4.1)
+// destroys every message that has the status 503 and no data, and anybody who may publish can store
+// such a message.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/listening.h"
 #include "broker/nats_handles.h"
 #include "broker/pull_window.h"
 #include "broker/resume.h"
@@ -68,6 +76,12 @@ class PullConsumer {
   /// nothing more is to be had.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
+  /// Behind kGap and kBroken: what ended it, for people.
+  const std::string& why() const { return why_; }
+  /// Whether that was a lost connection or a status of the server, and so nothing that the next
+  /// message could have caused.
+  bool ended_by_server() const { return ended_by_server_; }
+
   /// Ends next() with kBroken. Any thread.
   void interrupt();
 
@@ -83,7 +97,10 @@ class PullConsumer {
   Status make_queue(std::string_view name, size_t unacknowledged);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
-  Got note_status(std::string_view subject, natsMsg* message);
+  void arrive(NatsMsgHandle& message);
+  bool has_arrived(bool wait);
+  Got note_status(natsMsg* message);
+  Got broken(std::string why, bool by_server);
   bool send_requests();
 
   Connection& connection_;
@@ -95,14 +112,26 @@ class PullConsumer {
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;
-  natsSubscription* subscription_ = nullptr;
-  std::string inbox_;  ///< fresh for each consumer; ends in a dot, the request's number follows
+  std::string inbox_;  ///< fresh for each consumer: what comes to it is the server's own
   std::string stream_name_;
   std::string name_;
   std::string next_subject_;  ///< where messages are asked for
   PullWindow window_;
   size_t request_bytes_ = 0;
   uint64_t last_ = 0;  ///< the consumer's own sequence of the last message
+  std::string why_;
+  bool ended_by_server_ = false;
+  std::vector<NatsMsgHandle> taken_;  ///< of arrived_, to be looked at one by one
+  size_t next_taken_ = 0;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<NatsMsgHandle> arrived_;
+  bool waits_ = false;
+  bool interrupted_ = false;
+  bool overflowed_ = false;
+
+  std::unique_ptr<Listening> listening_;  // last: nothing arrives when the rest goes
 };
 
 }  // namespace millrace

@@ -55,18 +55,16 @@ std::string_view consumer_of_ack(std::string_view subject) {
   return tokens ? (*tokens)[kConsumer] : std::string_view();
 }
 
-std::optional<uint64_t> PullWindow::next_request() {
-  if (open_.size() >= requests_) return std::nullopt;
-  open_.push_back({++last_, batch_});
-  return last_;
+bool PullWindow::take_request() {
+  if (open_ + batch_ > requests_ * batch_) return false;
+  open_ += batch_;
+  return true;
 }
 
 void PullWindow::count() {
-  if (!open_.empty() && --open_.front().left == 0) open_.pop_front();
+  if (open_ > 0) --open_;
 }
 
-void PullWindow::ended(uint64_t request) {
-  std::erase_if(open_, [&](const Request& open) { return open.number == request; });
-}
+void PullWindow::ended(size_t left) { open_ -= std::min(open_, left); }
 
 }  // namespace millrace

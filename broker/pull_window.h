@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string_view>
 
@@ -37,35 +36,30 @@ std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject);
 /// The name of the consumer in such a subject; empty: it is none.
 std::string_view consumer_of_ack(std::string_view subject);
 
-/// Requests for messages that were sent ahead. The server serves them in their order, so a message
-/// counts against the oldest.
+/// How many messages have been asked for and are still to come. Servers spread messages over all
+/// open requests, so it is kept for all of them together.
 class PullWindow {
  public:
   PullWindow(size_t requests, size_t batch) : requests_(requests), batch_(batch) {}
 
-  /// The number of a request to be sent now, for batch() messages; nullopt: enough are open.
-  std::optional<uint64_t> next_request();
+  /// Whether another request for batch() messages is to be sent now; it then counts as sent.
+  bool take_request();
 
   size_t batch() const { return batch_; }
 
   /// A message came.
   void count();
 
-  /// The server ended this request early: it ran out of time or of bytes.
-  void ended(uint64_t request);
+  /// The server ended a request that had so many messages left.
+  void ended(size_t left);
 
-  size_t open() const { return open_.size(); }
+  /// The messages that are still to come.
+  size_t open() const { return open_; }
 
  private:
-  struct Request {
-    uint64_t number;
-    size_t left;
-  };
-
   size_t requests_;
   size_t batch_;
-  uint64_t last_ = 0;
-  std::deque<Request> open_;
+  size_t open_ = 0;
 };
 
 }  // namespace millrace

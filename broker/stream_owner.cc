@@ -358,7 +358,7 @@ bool StreamOwner::listen() {
   questions_.reset();
   questions_ =
       std::make_unique<Listening>(connection_, question_subject(subject_, settings_.self.process),
-                                  [this](natsMsg* message) { on_message(message); });
+                                  [this](NatsMsgHandle& message) { on_message(message.get()); });
   return questions_->status() == NATS_OK;
 }
 

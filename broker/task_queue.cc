@@ -108,7 +108,7 @@ class TaskQueue::Runner {
   const StreamSettings tasks_stream_;
   const StreamSettings results_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< ends in a dot; the action id follows
+  std::string inbox_;  ///< made by listen(); ends in a dot, the action id follows
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
 
@@ -143,10 +143,6 @@ TaskQueue::Runner::Runner(Connection& connection, TaskSink& sink, const TaskQueu
       prefix_(settings.streams.prefix),
       keeper_(connection, {tasks_stream_, results_stream_}),
       book_({.ack_timeout = settings.ack_timeout, .grace = settings.grace}) {
-  natsInbox* raw = nullptr;
-  natsInbox_Create(&raw);
-  const NatsInboxHandle inbox(raw);
-  inbox_ = std::string(raw) + ".";
   watch_ = connection_.watch([this](LinkChange change) {
     const std::lock_guard lock(mutex_);
     if (change == LinkChange::kDisconnected) lost_ = true;
@@ -383,6 +379,11 @@ Status TaskQueue::Runner::make_consumer(const std::string& subject) {
 
 /// nats.c subscribes again at each reconnect; only a new connection needs other subscriptions.
 bool TaskQueue::Runner::listen() {
+  if (inbox_.empty()) {
+    Result<std::string> inbox = make_inbox();
+    if (!inbox) return false;
+    inbox_ = *std::move(inbox) + ".";
+  }
   const std::shared_ptr<natsConnection> handle = connection_.handle();
   const auto hears = [&](const std::unique_ptr<Listening>& one) {
     return one != nullptr && one->status() == NATS_OK && one->handle() == handle;
@@ -390,31 +391,32 @@ bool TaskQueue::Runner::listen() {
   if (hears(replies_) && hears(words_)) return true;
   words_.reset();
   replies_.reset();
-  replies_ = std::make_unique<Listening>(connection_, inbox_ + "*",
-                                         [this](natsMsg* message) { on_reply(message); });
+  replies_ = std::make_unique<Listening>(
+      connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_reply(message.get()); });
   words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", tasks_stream_.name),
-                                       [this](natsMsg* message) { on_word(message); });
+                                       [this](NatsMsgHandle& message) { on_word(message.get()); });
   return hears(replies_) && hears(words_);
 }
 
 void TaskQueue::Runner::send(TaskMail mail) {
   bool sent = listen();
-  natsConnection* const handle = connection_.handle().get();
+  const std::shared_ptr<natsConnection> handle = connection_.handle();
+  const auto publish = [&](const std::string& subject, const std::string& data) {
+    return natsConnection_PublishString(handle.get(), subject.c_str(), data.c_str()) == NATS_OK;
+  };
   for (const TaskMail::Message& message : mail.messages) {
     sent = sent && send_message(message);
   }
   for (const uint64_t sequence : mail.deletes) {
     const std::string body = fmt::format(R"({{"seq":{},"no_erase":true}})", sequence);
-    natsConnection_PublishString(
-        handle,
-        connection_.api_subject(fmt::format("STREAM.MSG.DELETE.{}", tasks_stream_.name)).c_str(),
-        body.c_str());
+    sent = sent &&
+           publish(connection_.api_subject(fmt::format("STREAM.MSG.DELETE.{}", tasks_stream_.name)),
+                   body);
   }
   for (const InstanceId& task : mail.stops) {
-    natsConnection_PublishString(handle, stop_subject(task, prefix_).c_str(),
-                                 to_string(task).c_str());
+    sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
-  sent = sent && natsConnection_FlushTimeout(handle, kMostFlush.count()) == NATS_OK;
+  sent = sent && natsConnection_FlushTimeout(handle.get(), kMostFlush.count()) == NATS_OK;
   std::vector<TaskReport> begun;
   {
     const std::lock_guard lock(mutex_);
@@ -494,12 +496,12 @@ void TaskQueue::Runner::on_stored(const InstanceId& task, natsMsg* message) {
 }
 
 void TaskQueue::Runner::on_service_answer(const InstanceId& task, natsMsg* message) {
+  NatsMessage answer;
+  const bool sure = read_message(message, answer);
   if (natsMsg_IsNoResponders(message)) {
     end(task, kFunctionUnavailable, "no service listens on the function's subject");
     return;
   }
-  NatsMessage answer;
-  const bool sure = read_message(message, answer);
   if (!sure) answer.headers = apart(std::move(answer.headers));
   const bool empty = answer.data.empty();
   tl::expected<std::string, WorkflowError> result = read_answer(std::move(answer));

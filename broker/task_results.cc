@@ -13,6 +13,14 @@
 
 namespace millrace {
 
+namespace {
+
+/// After so many ends in a row without one answer, that neither the network nor the server
+/// explains, the oldest answer is asked for by itself.
+constexpr int kMostBreaks = 5;
+
+}  // namespace
+
 TaskResults::TaskResults(Connection& connection, StreamKeeper& keeper, Settings settings,
                          Handlers handlers)
     : connection_(connection),
@@ -59,6 +67,11 @@ void TaskResults::run() {
     if (opened) read();
     lock.lock();
     const std::unique_ptr<PullConsumer> closing = std::move(consumer_);
+    if (breaks_ >= kMostBreaks) {
+      lock.unlock();
+      pass_over();
+      lock.lock();
+    }
     // A stream that was just deleted is left alone, and whatever else is wrong needs time as well.
     changed_.wait_for(lock, StreamKeeper::kLeaveAlone, [this] { return interrupted_; });
   }
@@ -105,10 +118,33 @@ void TaskResults::read() {
     const Got got = consumer_->next(true, message, numbers);
     if (got == Got::kGap || got == Got::kBroken) break;
     if (got == Got::kMessage) hand_out(message.get(), numbers);
+    if (got == Got::kMessage || got == Got::kIdle) breaks_ = 0;
     // The server counts as pending what may have been deleted before it came to it.
     if (got == Got::kIdle || (got == Got::kMessage && numbers.pending == 0)) note_caught_up();
   }
-  set_health(fail("broker.unreachable", "reading answers was interrupted"));
+  if (!consumer_->ended_by_server()) ++breaks_;
+  set_health(fail("broker.unreachable",
+                  fmt::format("reading answers was interrupted: {}", consumer_->why())));
+}
+
+/// The oldest answer ends every consumer that comes to it. So it is read without one, and handed
+/// out for what it is.
+void TaskResults::pass_over() {
+  breaks_ = 0;
+  const StreamSettings stream = results_stream();
+  Result<StoredMessage> stored =
+      fetch_stored(connection_, stream.name, {{"seq", 1}, {"next_by_subj", stream.subjects}});
+  if (!stored) return;  // nothing is there, or the broker is not
+  spdlog::error(
+      "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
+      "STREAM.MSG.GET instead",
+      stored->sequence, stream.name, stored->message.subject, kMostBreaks);
+  handlers_.answer(std::move(stored->message),
+                   [handle = connection_.handle(),
+                    subject = fmt::format("$JS.API.STREAM.MSG.DELETE.{}", stream.name),
+                    body = fmt::format(R"({{"seq":{},"no_erase":true}})", stored->sequence)] {
+                     natsConnection_PublishString(handle.get(), subject.c_str(), body.c_str());
+                   });
 }
 
 void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {

@@ -58,6 +58,7 @@ class TaskResults {
   void read();
   void hand_out(natsMsg* message, const DeliveryNumbers& numbers);
   void note_caught_up();
+  void pass_over();
   void set_health(Status health);
   void interrupt();
 
@@ -73,7 +74,10 @@ class TaskResults {
   std::unique_ptr<PullConsumer> consumer_;  ///< changed by the thread, under the lock
   Status health_ = fail("broker.unreachable", "not connected yet");
 
-  bool caught_up_ = false;  ///< only for the thread
+  // Only for the thread.
+  bool caught_up_ = false;
+  int breaks_ = 0;  ///< ends in a row that nothing explains, without an answer
+
   uint64_t watch_ = 0;
   std::thread thread_;
 };

@@ -20,7 +20,7 @@ namespace {
 /// The grammar, and what was chosen by parsing it.
 class App {
  public:
-  App(Console& console, const Hooks& hooks) : console_(console), hooks_(hooks) {
+  App(Console& console, const ProgramVerbs& hooks) : console_(console), hooks_(hooks) {
     app_.require_subcommand(1);
     app_.fallthrough();
     app_.set_version_flag("--version", "millrace " MILLRACE_VERSION);
@@ -763,7 +763,7 @@ class App {
   }
 
   Console& console_;
-  const Hooks& hooks_;
+  const ProgramVerbs& hooks_;
   CLI::App app_{"Event-driven workflows on NATS.", "millrace"};
   Do chosen_;
 
@@ -810,7 +810,7 @@ class App {
 
 }  // namespace
 
-int run_app(std::vector<std::string> arguments, Console& console, const Hooks& hooks) {
+int run_app(std::vector<std::string> arguments, Console& console, const ProgramVerbs& hooks) {
   return App(console, hooks).run(std::move(arguments));
 }
 

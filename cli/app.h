@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// Verbs that need more of the program than a client does. One that is null is not there.
-struct Hooks {
+struct ProgramVerbs {
   LoadDefinition load = nullptr;                          ///< for `lint`
   int (*serve)(const ServeOptions&) = nullptr;            ///< run_serve
   int (*dev)(const DevOptions&) = nullptr;                ///< run_dev
@@ -20,6 +20,6 @@ struct Hooks {
 };
 
 /// Runs one command, `arguments` being without the program's name; the exit code.
-int run_app(std::vector<std::string> arguments, Console& console, const Hooks& hooks);
+int run_app(std::vector<std::string> arguments, Console& console, const ProgramVerbs& hooks);
 
 }  // namespace millrace

@@ -20,20 +20,21 @@ std::optional<std::string> environment(const std::string& name) {
 
 int main(int argc, char** argv) {
   if (const std::optional<int> code = millrace::run_as_jq_process(argc, argv)) return *code;
-  millrace::Console console{
-      .in = std::cin,
-      .out = std::cout,
-      .err = std::cerr,
-      .out_is_terminal = isatty(STDOUT_FILENO) == 1,
-      .env = environment,
-      .now = [] {
-        return std::chrono::time_point_cast<millrace::Duration>(std::chrono::system_clock::now());
-      },
-      .err_is_terminal = isatty(STDERR_FILENO) == 1};
-  const millrace::Hooks hooks{.load = millrace::lint_definition,
-                              .serve = millrace::run_serve,
-                              .dev = millrace::run_dev,
-                              .test = millrace::test_workflows,
-                              .verify = millrace::verify_store};
+  millrace::Console console{.in = std::cin,
+                            .out = std::cout,
+                            .err = std::cerr,
+                            .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                            .env = environment,
+                            .now =
+                                [] {
+                                  return std::chrono::time_point_cast<millrace::Duration>(
+                                      std::chrono::system_clock::now());
+                                },
+                            .err_is_terminal = isatty(STDERR_FILENO) == 1};
+  const millrace::ProgramVerbs hooks{.load = millrace::lint_definition,
+                                     .serve = millrace::run_serve,
+                                     .dev = millrace::run_dev,
+                                     .test = millrace::test_workflows,
+                                     .verify = millrace::verify_store};
   return millrace::run_app({argv + 1, argv + argc}, console, hooks);
 }

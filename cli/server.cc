@@ -237,6 +237,9 @@ class Server::Parts {
              .metrics = metrics_,
              .losses = losses_,
              .reads_events = [this] { return reads_events(); },
+             .runs_tasks = [this] { return workers_.health(); },
+             .evaluates = [this] { return evaluates(); },
+             .levels = [this] { return levels(); },
              .check_programs =
                  [this](std::span<const std::string> programs) { return pool_->check(programs); },
              .check_schemas =
@@ -325,6 +328,32 @@ class Server::Parts {
   Status reads_events() const {
     TRY(owner_.health());
     return events_->health();
+  }
+
+  /// Workers that cannot be started are tried again for ever, and what waits for them waits.
+  Status evaluates() {
+    const JqPool::Stats jq = pool_->stats();
+    if (jq.ready_workers > 0 || jq.waiting == 0 || jq.start_failures == 0) return {};
+    return fail("jq.pool", fmt::format("no jq worker can be started: {}", jq.last_problem));
+  }
+
+  PartLevels levels() {
+    const JetStreamEvents::Counts events = events_->counts();
+    const TaskQueue::Counts tasks = workers_.counts();
+    const JqPool::Stats jq = pool_->stats();
+    return {.consumers = events.opened,
+            .consumer_gaps = events.gaps,
+            .messages_read_directly = events.passed_over,
+            .tasks_unsent = tasks.unsent,
+            .answers = tasks.answers,
+            .evaluations_waiting = jq.waiting,
+            .evaluations_running = jq.running,
+            .jq_workers = jq.ready_workers,
+            .jq_workers_started = jq.started,
+            .jq_workers_crashed = jq.crashed,
+            .jq_worker_start_failures = jq.start_failures,
+            .evaluations_overran = jq.overran,
+            .evaluations_timed_out = jq.timed_out};
   }
 
   Evaluator evaluator() {

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/check.h"
-
 namespace millrace {
 namespace {
 
@@ -35,17 +33,18 @@ std::optional<Pipe> make_pipe() {
   return pipe;
 }
 
+void end(pid_t child) {
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 bool has_ended(int pidfd) {
   pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
   return ::poll(&ended, 1, 0) > 0;
 }
 
 }  // namespace
-
-ChildProcess::ChildProcess(pid_t pid)
-    : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
-  CHECK(pidfd_, "pidfd_open: {}", std::strerror(errno));
-}
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Start start) {
   const auto failed = [&] {
@@ -80,17 +79,21 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Start start) {
     ::_exit(127);
   }
   if (child < 0) return failed();
-  std::unique_ptr<ChildProcess> process(new ChildProcess(child));
+  Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (!pidfd) {  // out of descriptors, say: its end could not be noticed
+    const int why = errno;
+    end(child);
+    errno = why;
+    return failed();
+  }
+  std::unique_ptr<ChildProcess> process(new ChildProcess(child, std::move(pidfd)));
   process->output_ = {std::move(output->read), std::move(start.output)};
   process->errors_ = {std::move(errors->read), std::move(start.errors)};
   return process;
 }
 
 ChildProcess::~ChildProcess() {
-  if (code_) return;
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!code_) end(pid_);
 }
 
 void ChildProcess::wait_for(std::vector<pollfd>& list) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <poll.h>
@@ -27,7 +28,8 @@ class ChildProcess {
     std::function<void(std::string_view)> errors;
   };
 
-  /// Error `process.start`. A program that can't be run ends with code 127.
+  /// Error `process.start`: no descriptors or processes are left, or `input` cannot be read; then
+  /// nothing of it runs. A program that can't be run ends with code 127.
   static Result<std::unique_ptr<ChildProcess>> start(Start start);
 
   /// SIGKILL, if it still runs.
@@ -50,7 +52,7 @@ class ChildProcess {
     void read();
   };
 
-  explicit ChildProcess(pid_t pid);
+  ChildProcess(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
 
   pid_t pid_;
   Descriptor pidfd_;

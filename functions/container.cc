@@ -38,6 +38,9 @@ constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
 constexpr Duration kLongestPause{60'000};
 constexpr Duration kEndTimeout{10'000};
 
+/// How often is looked for messages where no descriptor is left that would tell of them.
+constexpr Duration kWithoutWake{50};
+
 TaskEnded failed(std::string_view code, std::string message) {
   return {.result = tl::unexpected(WorkflowError{std::string(code), std::move(message)})};
 }
@@ -153,7 +156,7 @@ class ContainerRunner::Loop {
     service.waiting.push_back(job->ticket());
   }
 
-  void take(StopTask message) {
+  void take(StopContainerTask message) {
     Job* const job = jobs_.find(message.task);
     if (job != nullptr) give_up(*job);
   }
@@ -537,8 +540,14 @@ class ContainerRunner::Loop {
     ContainerPlan plan = plan_of(*box, task);
     plan.target = kSharedMount;
     plan.port = box->probe->port();
-    Status done = error ? fail(std::string(kFunctionFiles), "its folder: " + error.message())
-                        : start_box(std::move(box), plan, service.container, "");
+    Status done;
+    if (error) {
+      done = fail(std::string(kFunctionFiles), "its folder: " + error.message());
+    } else if (plan.port == 0) {
+      done = fail(std::string(kFunctionUnavailable), "no port of this machine can be had for it");
+    } else {
+      done = start_box(std::move(box), plan, service.container, "");
+    }
     if (done) return;
     remove_folder(folder);
     service.kept_from = now_ + kLongestPause;
@@ -594,6 +603,7 @@ class ContainerRunner::Loop {
     std::vector<pollfd> list = {{.fd = inbox_->fd(), .events = POLLIN, .revents = 0}};
     if (leftovers_) leftovers_->wait_for(list);
     for (const std::unique_ptr<Box>& box : boxes_) box->process->wait_for(list);
+    if (list.front().fd < 0) at_most = std::min(at_most, kWithoutWake);
     ::poll(list.data(), list.size(), static_cast<int>(at_most.count()));
   }
 
@@ -637,7 +647,7 @@ ContainerRunner::~ContainerRunner() {
 
 void ContainerRunner::run(Task task) { inbox_->put(RunTask{std::move(task)}); }
 
-void ContainerRunner::stop(const InstanceId& task) { inbox_->put(StopTask{task}); }
+void ContainerRunner::stop(const InstanceId& task) { inbox_->put(StopContainerTask{task}); }
 
 std::optional<Duration> ContainerRunner::silence(const InstanceId& task) const {
   return loop_->silence(task);

@@ -7,7 +7,14 @@
 
 namespace millrace {
 
-ContainerInbox::ContainerInbox() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+int ContainerInbox::fd() {
+  const std::lock_guard lock(mutex_);
+  if (!wake_) {
+    wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (is_closed_ || !messages_.empty()) wake();
+  }
+  return wake_.fd();
+}
 
 void ContainerInbox::put(ContainerMessage message) {
   const std::lock_guard lock(mutex_);
@@ -23,9 +30,9 @@ void ContainerInbox::close() {
 }
 
 std::optional<std::vector<ContainerMessage>> ContainerInbox::take() {
+  const std::lock_guard lock(mutex_);
   uint64_t ignored = 0;
   [[maybe_unused]] const ssize_t count = ::read(wake_.fd(), &ignored, sizeof ignored);
-  const std::lock_guard lock(mutex_);
   if (is_closed_) return std::nullopt;
   return std::exchange(messages_, {});
 }

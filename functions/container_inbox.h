@@ -24,7 +24,7 @@ struct Ticket {
 struct RunTask {
   Task task;
 };
-struct StopTask {
+struct StopContainerTask {
   InstanceId task;
 };
 /// The container of a call has sent something.
@@ -35,25 +35,24 @@ struct CallDone {
   Ticket ticket;
   TaskEnded answer;
 };
-using ContainerMessage = std::variant<RunTask, StopTask, CallAlive, CallDone>;
+using ContainerMessage = std::variant<RunTask, StopContainerTask, CallAlive, CallDone>;
 
 class ContainerInbox {
  public:
-  ContainerInbox();
-
   void put(ContainerMessage message);
   /// What comes from now on is thrown away.
   void close();
   /// What has come; nullopt: it is closed.
   std::optional<std::vector<ContainerMessage>> take();
-  /// Readable once there is something to take.
-  int fd() const { return wake_.fd(); }
+  /// Readable once there is something to take. -1 where no descriptor is left: then take() must be
+  /// called every now and then. The thread that takes calls it.
+  int fd();
 
  private:
   void wake();
 
-  const Descriptor wake_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
+  Descriptor wake_;   ///< an eventfd, made by fd()
   std::vector<ContainerMessage> messages_;
   bool is_closed_ = false;
 };

@@ -17,6 +17,7 @@ class ReadyProbe {
   /// binds it with SO_REUSEADDR, as container runtimes do, may listen there.
   ReadyProbe();
 
+  /// 0: none can be had, as where no descriptor is left.
   uint16_t port() const { return port_; }
 
   /// Whether somebody listens. To be asked again and again until then; `now` goes on evenly.

@@ -56,10 +56,10 @@ Response too_large(size_t limit) {
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, ConnectionHost& host)
+HttpConnection::HttpConnection(asio::ip::tcp::socket socket, ConnectionHost& host)
     : host_(host), stream_(std::move(socket)), buffer_(kBufferBytes) {}
 
-void Connection::read_request() {
+void HttpConnection::read_request() {
   if (host_.stopping()) return close();
   if (buffer_.size() > 0) return read_header();
   doing_ = Doing::kIdle;
@@ -72,7 +72,7 @@ void Connection::read_request() {
                           });
 }
 
-void Connection::read_header() {
+void HttpConnection::read_header() {
   doing_ = Doing::kReading;
   keep_alive_ = false;
   head_ = false;
@@ -80,10 +80,10 @@ void Connection::read_header() {
   parser_->header_limit(static_cast<uint32_t>(host_.options().transport.header_bytes));
   parser_->body_limit(host_.max_body());
   stream_.expires_after(host_.options().transport.header);
-  http::async_read_header(stream_, buffer_, *parser_, then(&Connection::on_header));
+  http::async_read_header(stream_, buffer_, *parser_, then(&HttpConnection::on_header));
 }
 
-void Connection::on_header(ErrorCode error) {
+void HttpConnection::on_header(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
 
@@ -130,13 +130,13 @@ void Connection::on_header(ErrorCode error) {
                     });
 }
 
-void Connection::read_body() {
+void HttpConnection::read_body() {
   if (doing_ == Doing::kClosed) return;
   stream_.expires_after(host_.options().transport.body);
-  http::async_read(stream_, buffer_, *parser_, then(&Connection::on_body));
+  http::async_read(stream_, buffer_, *parser_, then(&HttpConnection::on_body));
 }
 
-void Connection::on_body(ErrorCode error) {
+void HttpConnection::on_body(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
   keep_alive_ = parser_->keep_alive();
@@ -144,7 +144,7 @@ void Connection::on_body(ErrorCode error) {
 }
 
 /// A client that keeps to HTTP is told what was wrong; one that is slow or gone is hung up on.
-void Connection::refuse_broken(ErrorCode error) {
+void HttpConnection::refuse_broken(ErrorCode error) {
   keep_alive_ = false;
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return write(problem(
@@ -162,13 +162,13 @@ void Connection::refuse_broken(ErrorCode error) {
   write(problem(Error{"request.malformed", "this is no HTTP request: " + error.message()}));
 }
 
-void Connection::dispatch() {
+void HttpConnection::dispatch() {
   doing_ = Doing::kHandling;
   stream_.expires_never();
   waits_long_ = false;
   request_.body = std::move(parser_->get().body());
   const uint64_t number = ++number_;
-  const std::weak_ptr<Connection> weak = weak_from_this();
+  const std::weak_ptr<HttpConnection> weak = weak_from_this();
   auto exchange = std::make_shared<Exchange>(
       std::move(request_), Exchange::Transport{.post = host_.post(),
                                                .send =
@@ -187,7 +187,7 @@ void Connection::dispatch() {
 }
 
 /// While an answer is long in coming, nothing is read; the client's hanging up would go unseen.
-void Connection::watch(uint64_t number) {
+void HttpConnection::watch(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   waits_long_ = true;
   if (host_.stopping()) return stop(false);
@@ -198,7 +198,7 @@ void Connection::watch(uint64_t number) {
                               });
 }
 
-void Connection::on_readable(uint64_t number) {
+void HttpConnection::on_readable(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   char byte = 0;
   const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -206,12 +206,12 @@ void Connection::on_readable(uint64_t number) {
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) close();
 }
 
-void Connection::send(uint64_t number, Response response) {
+void HttpConnection::send(uint64_t number, Response response) {
   if (doing_ != Doing::kHandling || number != number_) return;
   write(std::move(response));
 }
 
-void Connection::write(Response response) {
+void HttpConnection::write(Response response) {
   doing_ = Doing::kWriting;
   if (host_.stopping()) keep_alive_ = false;
   auto& message = response_.emplace();
@@ -230,7 +230,7 @@ void Connection::write(Response response) {
   });
 }
 
-void Connection::finish_writing() {
+void HttpConnection::finish_writing() {
   if (doing_ == Doing::kClosed) return;
   response_.reset();
   parser_.reset();
@@ -240,7 +240,7 @@ void Connection::finish_writing() {
 
 /// Closing with unread bytes in the socket would reset the connection and could take the answer
 /// from the client; so what still comes is read and thrown away, for a while.
-void Connection::drain() {
+void HttpConnection::drain() {
   if (doing_ != Doing::kDraining) {
     doing_ = Doing::kDraining;
     ErrorCode ignored;
@@ -255,7 +255,7 @@ void Connection::drain() {
                           });
 }
 
-void Connection::stop(bool at_once) {
+void HttpConnection::stop(bool at_once) {
   switch (doing_) {
     case Doing::kIdle:
     case Doing::kReading:
@@ -271,7 +271,7 @@ void Connection::stop(bool at_once) {
   }
 }
 
-void Connection::close() {
+void HttpConnection::close() {
   if (doing_ == Doing::kClosed) return;
   doing_ = Doing::kClosed;
   stream_.close();

@@ -1,6 +1,6 @@
-// Connection: one client's TCP connection, from its first request to its closing. Reads a request,
-// hands it out as an Exchange, writes the answer, reads the next: requests that were sent ahead
-// wait in the socket. All on the gateway's own thread.
+// HttpConnection: one client's TCP connection, from its first request to its closing. Reads a
+// request, hands it out as an Exchange, writes the answer, reads the next: requests that were sent
+// ahead wait in the socket. All on the gateway's own thread.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ class ConnectionHost {
   /// Runs the function on the gateway's thread, from any; safe to call after the server is gone.
   virtual std::function<void(std::function<void()>)> post() const = 0;
   virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
-  virtual void closed(const std::shared_ptr<class Connection>& connection) = 0;
+  virtual void closed(const std::shared_ptr<class HttpConnection>& connection) = 0;
 };
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  Connection(boost::asio::ip::tcp::socket socket, ConnectionHost& host);
+  HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionHost& host);
 
   void start() { read_request(); }
 

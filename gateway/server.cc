@@ -167,7 +167,7 @@ class HttpServer::Impl : public ConnectionHost {
     }
   }
 
-  void closed(const std::shared_ptr<Connection>& connection) override {
+  void closed(const std::shared_ptr<HttpConnection>& connection) override {
     connections_.erase(connection);
     end_when_empty();
   }
@@ -181,7 +181,7 @@ class HttpServer::Impl : public ConnectionHost {
         turn_away(std::move(socket));
       } else {
         socket.set_option(tcp::no_delay(true), error);
-        const auto connection = std::make_shared<Connection>(std::move(socket), *this);
+        const auto connection = std::make_shared<HttpConnection>(std::move(socket), *this);
         connections_.insert(connection);
         connection->start();
       }
@@ -214,14 +214,14 @@ class HttpServer::Impl : public ConnectionHost {
     ErrorCode ignored;
     acceptor_.close(ignored);
     timer_.cancel();
-    each([](Connection& connection) { connection.stop(false); });
+    each([](HttpConnection& connection) { connection.stop(false); });
     timer_.expires_after(options_.transport.stop_grace);
     timer_.async_wait([this](ErrorCode error) {
       if (error) return;
-      each([](Connection& connection) { connection.stop(true); });
+      each([](HttpConnection& connection) { connection.stop(true); });
       timer_.expires_after(std::chrono::seconds(1));
       timer_.async_wait([this](ErrorCode cancelled) {
-        if (!cancelled) each([](Connection& connection) { connection.close(); });
+        if (!cancelled) each([](HttpConnection& connection) { connection.close(); });
       });
     });
     end_when_empty();
@@ -249,7 +249,7 @@ class HttpServer::Impl : public ConnectionHost {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   tcp::acceptor acceptor_{io_};
   asio::steady_timer timer_{io_};
-  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
   bool stopping_ = false;
 
   // Of any thread.

@@ -9,9 +9,10 @@ namespace millrace {
 
 /// One attribute must be present and its canonical string (base/attributes.h) must pass.
 struct Predicate {
+  // On disk: never renumber.
   enum class Kind {
-    kEquals,   ///< is `text`, byte for byte
-    kPattern,  ///< contains a match of the ECMAScript regular expression `text`
+    kEquals = 0,   ///< is `text`, byte for byte
+    kPattern = 1,  ///< contains a match of the ECMAScript regular expression `text`
   };
 
   std::string attribute;  ///< lower-case

@@ -32,15 +32,16 @@ struct Revision {
 };
 
 /// SEMANTICS "States, where the document is silent", Statuses.
+// On disk: never renumber.
 enum class InstanceStatus : uint8_t {
-  kPending,
-  kRunning,
-  kWaiting,
-  kPaused,
-  kComplete,
-  kFailed,
-  kCancelled,
-  kTimedOut,
+  kPending = 0,
+  kRunning = 1,
+  kWaiting = 2,
+  kPaused = 3,
+  kComplete = 4,
+  kFailed = 5,
+  kCancelled = 6,
+  kTimedOut = 7,
 };
 
 /// "pending", "running", …
@@ -59,17 +60,24 @@ struct WorkflowError {
 
 /// Where an instance stands within its state. All but kWaiting and kEnded are passing: an instance
 /// found in them after a restart is continued (an evaluation that was under way is made again).
-enum class Phase : uint8_t { kEntering, kWaiting, kLeaving, kEnded };
+// On disk: never renumber.
+enum class Phase : uint8_t {
+  kEntering = 0,
+  kWaiting = 1,
+  kLeaving = 2,
+  kEnded = 3,
+};
 
+// On disk: never renumber.
 enum class TimerKind : uint8_t {
-  kStateTimeout,  ///< the state's `timeout`
-  kDelay,         ///< what a delay state waits for
-  kRetry,         ///< the next attempt of the state, or of all of it: the next run
-  kInterrupt,     ///< the workflow's `timeouts.interrupt`
-  kKill,          ///< the workflow's `timeouts.kill`
-  kRun,           ///< the workflow's run timeout
-  kExecution,     ///< the workflow's execution timeout, which goes on from run to run
-  kCalls,         ///< something of a call is due: its next attempt, or a timeout of it
+  kStateTimeout = 0,  ///< the state's `timeout`
+  kDelay = 1,         ///< what a delay state waits for
+  kRetry = 2,         ///< the next attempt of the state, or of all of it: the next run
+  kInterrupt = 3,     ///< the workflow's `timeouts.interrupt`
+  kKill = 4,          ///< the workflow's `timeouts.kill`
+  kRun = 5,           ///< the workflow's run timeout
+  kExecution = 6,     ///< the workflow's execution timeout, which goes on from run to run
+  kCalls = 7,         ///< something of a call is due: its next attempt, or a timeout of it
 };
 
 /// Whether the timer is the state's, and goes when the instance leaves it.
@@ -98,12 +106,13 @@ using CallResult = tl::expected<LazyJson, WorkflowError>;
 
 /// One action of a state, from when the state was entered until it is left (docs/FORMATS.md).
 struct Call {
+  // On disk: never renumber.
   enum class Status : uint8_t {
-    kQueued,   ///< waits for others to end first (`concurrency`)
-    kRunning,  ///< its child has not ended, nor its task
-    kBetween,  ///< the last attempt failed, the next one is due at `retry_at`
-    kDone,
-    kFailed,
+    kQueued = 0,   ///< waits for others to end first (`concurrency`)
+    kRunning = 1,  ///< its child has not ended, nor its task
+    kBetween = 2,  ///< the last attempt failed, the next one is due at `retry_at`
+    kDone = 3,
+    kFailed = 4,
   };
   Status status = Status::kQueued;
   uint32_t attempt = 0;               ///< the last one, counted from 1

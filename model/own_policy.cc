@@ -1,6 +1,7 @@
 #include "model/own_policy.h"
 
-#include "base/check.h"
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "model/policy_fields.h"
 
@@ -23,21 +24,29 @@ Result<std::string> write_own_policy(const OwnPolicyTexts& texts) {
   return own.empty() ? std::string() : dump_json(own);
 }
 
-OwnPolicy read_own_policy(std::string_view text) {
+Result<OwnPolicy> parse_own_policy(std::string_view text) {
   OwnPolicy own;
   if (text.empty()) return own;
-  const Result<Json> json = parse_own_json(text);
-  CHECK(json.has_value(), "a start's policy was read before it was kept");
-  if (json->contains("retries")) {
-    own.retries = *read_retry_policy((*json)["retries"].get<std::string>());
-  }
-  const auto read = [&](const char* key, std::optional<Span>& span) {
-    if (json->contains(key)) span = *read_timeout((*json)[key].get<std::string>());
+  const Json json = TRY(parse_own_json(text));
+  const auto text_of = [&](const char* key) -> Result<std::optional<std::string>> {
+    if (!json.is_object()) return fail("policy.invalid", "a kept policy is not an object");
+    if (!json.contains(key)) return std::optional<std::string>();
+    if (!json[key].is_string()) {
+      return fail("policy.invalid", fmt::format("{} of a kept policy is not a string", key));
+    }
+    return std::optional(json[key].get<std::string>());
   };
-  read("executionTimeout", own.execution);
-  read("runTimeout", own.run);
-  read("taskTimeout", own.task);
+  if (const auto retries = TRY(text_of("retries"))) own.retries = TRY(read_retry_policy(*retries));
+  for (const auto& [key, span] :
+       {std::pair("executionTimeout", &own.execution), std::pair("runTimeout", &own.run),
+        std::pair("taskTimeout", &own.task)}) {
+    if (const auto timeout = TRY(text_of(key))) *span = TRY(read_timeout(*timeout));
+  }
   return own;
+}
+
+OwnPolicy read_own_policy(std::string_view text) {
+  return parse_own_policy(text).value_or(OwnPolicy());
 }
 
 }  // namespace millrace

@@ -31,7 +31,10 @@ struct OwnPolicyTexts {
 /// read_retry_policy and read_timeout (model/policy_fields.h).
 Result<std::string> write_own_policy(const OwnPolicyTexts& texts);
 
-/// Reads one that was kept; it says nothing where the text is empty.
+/// Reads a kept text; an empty one is a policy that says nothing. Error `policy.invalid`.
+Result<OwnPolicy> parse_own_policy(std::string_view text);
+
+/// The same for a text that parse_own_policy() takes; another one says nothing.
 OwnPolicy read_own_policy(std::string_view text);
 
 }  // namespace millrace

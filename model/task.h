@@ -22,10 +22,21 @@
 namespace millrace {
 
 /// How a variable becomes a file (document 003, "FunctionFileDefinition").
-enum class FileType : uint8_t { kPlain, kBase64, kTar, kTarGz };
+// On disk: never renumber.
+enum class FileType : uint8_t {
+  kPlain = 0,
+  kBase64 = 1,
+  kTar = 2,
+  kTarGz = 3,
+};
 
 /// How much of the machine a container gets (document 003, "ReusableFunctionDefinition").
-enum class ContainerSize : uint8_t { kSmall, kMedium, kLarge };
+// On disk: never renumber.
+enum class ContainerSize : uint8_t {
+  kSmall = 0,
+  kMedium = 1,
+  kLarge = 2,
+};
 
 /// A variable that a function finds as a file (document 003, "FunctionFileDefinition").
 struct FunctionFile {

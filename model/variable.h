@@ -16,7 +16,12 @@ namespace millrace {
 inline constexpr size_t kMaxVariableBytes = size_t{4} << 20;
 inline constexpr size_t kMaxVariableKey = 100;
 
-enum class VariableScope : uint8_t { kInstance = 0, kWorkflow = 1, kNamespace = 2 };
+// On disk: never renumber.
+enum class VariableScope : uint8_t {
+  kInstance = 0,
+  kWorkflow = 1,
+  kNamespace = 2,
+};
 
 /// "instance", "workflow", "namespace"
 std::string_view to_string(VariableScope scope);

@@ -13,11 +13,12 @@
 namespace millrace {
 
 /// In the order in which they are asked where several are due at one moment.
+// On disk, as places in a list: never renumber.
 enum class TimeoutKind : uint8_t {
-  kScheduleToClose,  ///< all attempts, and the waits between them
-  kStartToClose,     ///< one attempt, from when somebody begins with it
-  kHeartbeat,        ///< the silence of who works on it
-  kScheduleToStart,  ///< from when an attempt is handed out until somebody begins with it
+  kScheduleToClose = 0,  ///< all attempts, and the waits between them
+  kStartToClose = 1,     ///< one attempt, from when somebody begins with it
+  kHeartbeat = 2,        ///< the silence of who works on it
+  kScheduleToStart = 3,  ///< from when an attempt is handed out until somebody begins with it
 };
 inline constexpr size_t kTimeoutKinds = 4;
 

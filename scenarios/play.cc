@@ -148,7 +148,7 @@ class Play {
 };
 
 Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
-                     const Evaluator& evaluate, const PlayLimits& limits, Outcome& outcome) {
+                     const Evaluator& evaluate, const PlayLimits& limits, PlayOutcome& outcome) {
   const auto give_up_at = std::chrono::steady_clock::now() + limits.real_time;
   const ScratchFolder folder = TRY(ScratchFolder::make("millrace-test"));
   VirtualClock clock;
@@ -182,10 +182,10 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
 
 }  // namespace
 
-Outcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
-             const Evaluator& evaluate, const PlayLimits& limits) {
+PlayOutcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
+                 const Evaluator& evaluate, const PlayLimits& limits) {
   const auto begin = std::chrono::steady_clock::now();
-  Outcome outcome;
+  PlayOutcome outcome;
   if (Status played = play_on_stage(scenario, workflows, evaluate, limits, outcome); !played) {
     outcome.mismatches.push_back({scenario.at, "", std::move(played).error().message});
   }

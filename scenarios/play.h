@@ -15,7 +15,7 @@
 namespace millrace {
 
 /// What came of a scenario.
-struct Outcome {
+struct PlayOutcome {
   std::vector<Mismatch> mismatches;  ///< none: all came true
   /// For people, where something did not: line by line what happened to the instances concerned.
   std::vector<std::string> story;
@@ -33,7 +33,7 @@ struct PlayLimits {
 };
 
 /// `evaluate` answers within its call.
-Outcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
-             const Evaluator& evaluate, const PlayLimits& limits = {});
+PlayOutcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
+                 const Evaluator& evaluate, const PlayLimits& limits = {});
 
 }  // namespace millrace

@@ -14,7 +14,7 @@ namespace millrace {
 struct Played {
   std::string name;
   Position at;
-  Outcome outcome;
+  PlayOutcome outcome;
 };
 
 /// What came of one scenario file. One that is wrong was not played.

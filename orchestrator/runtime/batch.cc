@@ -35,6 +35,28 @@ Status Batch::load() {
   cursor_moved_ = false;
   woken_ = 0;
   errands_.begin_batch(limits_.errands);
+  TRY(purges_.load());
+  TRY(errands_.load());
+  TRY(fan_outs_.load());
+  committed();
+  return {};
+}
+
+void Batch::committed() {
+  committed_cursor_ = draft_.cursor;
+  committed_cursor_moved_ = cursor_moved_;
+  purges_.committed();
+}
+
+Status Batch::undo() {
+  instances_.clear();
+  draft_.counters.clear();
+  draft_.outcome = {};
+  draft_.cursor = committed_cursor_;
+  cursor_moved_ = committed_cursor_moved_;
+  woken_ = 0;
+  errands_.begin_batch(limits_.errands);
+  purges_.undo();
   TRY(errands_.load());
   return fan_outs_.load();
 }
@@ -230,6 +252,7 @@ Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner
   const auto record = TRY(read_delayed(draft_.tx, owner.number));
   if (!record) return {};
   erase_delayed(draft_.tx, owner.number);
+  if (!draft_.catalog.has_namespace(record->space)) return {};  // it was deleted
   auto event = decode_json_event(record->event);
   if (!event) return fail("store.corrupt", "a delayed event does not decode");
   return draft_.publish(record->space, record->instance, *event, record->sealed);
@@ -257,7 +280,7 @@ Status Batch::take(TimePoint now, const EvaluatedInput& input) {
 Status Batch::take(TimePoint now, const TaskInput& input) {
   const InstanceId& task = input.report.task;
   const TaskInHand* const known = draft_.tasks.find(task);
-  if (known == nullptr) return {};
+  if (known == nullptr || !draft_.catalog.has_namespace(known->space)) return {};
   if (input.report.space && !is_space(known->space, *input.report.space)) {
     ++draft_.outcome.counts.answers_stray;
     return {};

@@ -15,6 +15,7 @@
 #include "orchestrator/runtime/fan_outs.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/runtime/purges.h"
 #include "orchestrator/runtime/schedules.h"
 
 namespace millrace {
@@ -40,6 +41,9 @@ class Batch {
   /// Goes on with what was too much for one batch: the errands of instances, then the events with
   /// too many targets.
   Status go_on(TimePoint now);
+  /// Goes on with what deletions have left to erase.
+  Status purge() { return purges_.go_on(); }
+  bool has_purges() const { return !purges_.empty(); }
   bool is_unfinished() const { return !fan_outs_.empty() || !errands_.empty(); }
   /// How many instances they have still to reach.
   size_t fan_out() const { return fan_outs_.left(); }
@@ -69,6 +73,11 @@ class Batch {
 
   /// Writes what the batch gathered; the caller commits.
   Result<BatchOutcome> finish(TimePoint now);
+
+  /// What finish() has written is on disk.
+  void committed();
+  /// The batch is lost. The caches are as the store by then.
+  Status undo();
 
   const Cursor& cursor() const { return draft_.cursor; }
 
@@ -110,9 +119,13 @@ class Batch {
   Errands errands_{draft_, instances_};
   Groups groups_{draft_, instances_};
   Schedules schedules_{draft_, instances_};
-  Commands commands_{draft_, instances_, groups_, schedules_};
+  Purges purges_{draft_, groups_};
+  Commands commands_{draft_, instances_, groups_, schedules_, purges_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
+  /// As the last commit left them. The cursor may be ahead of the one that is written.
+  Cursor committed_cursor_;
+  bool committed_cursor_moved_ = false;
   uint32_t batches_without_effect_ = 0;
 };
 

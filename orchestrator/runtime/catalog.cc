@@ -3,6 +3,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "base/check.h"
 #include "states/state.h"
@@ -34,24 +35,55 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
 
 }  // namespace
 
+std::set<WorkflowNumber>& Catalog::note_change() {
+  if (!changed_) changed_.emplace();
+  return *changed_;
+}
+
+Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
+  if (!changed_) return std::set<WorkflowNumber>();
+  const std::set<WorkflowNumber> changed = *std::exchange(changed_, std::nullopt);
+  TRY(load(view));
+  // Numbers of revisions and workflows that never came to be are given again.
+  for (const WorkflowNumber workflow : changed) {
+    const WorkflowEntry* const entry = find_workflow(workflow);
+    const auto is_none = [&](Revision revision) {
+      return revision.workflow == workflow && (entry == nullptr || revision.number > entry->latest);
+    };
+    std::erase_if(definitions_, [&](const auto& one) { return is_none(one.first); });
+    std::erase_if(awaited_, [&](const auto& one) { return is_none(one.first.first); });
+  }
+  return changed;
+}
+
 Status Catalog::load(const View& view) {
+  changed_.reset();
   spaces_.clear();
   space_names_.clear();
   workflows_.clear();
   by_id_.clear();
   settings_.clear();
+  unreadable_.clear();
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
     space_names_.emplace(record.number, name);
-    if (record.settings.empty()) return;
-    const Result<Json> text = parse_own_json(record.settings);
-    const Result<NamespaceSettings> settings = text ? parse_settings(*text) : fail("", "");
-    if (settings) settings_.emplace(record.number, *settings);
+    const Result<NamespaceSettings> settings = read_settings(record.settings);
+    if (!settings) {
+      spdlog::error(
+          "the stored settings of namespace \"{}\" can't be read: {}; its calls of services and "
+          "its "
+          "webhooks wait until they are set again",
+          name, settings.error().message);
+      unreadable_.insert(record.number);
+    } else if (!record.settings.empty()) {
+      settings_.emplace(record.number, *settings);
+    }
   }));
   return each_workflow(
       view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
-        workflows_[record.number] = {record.number, space, std::string(id), record.latest,
-                                     record.paused};
+        if (!has_namespace(space)) return;
+        workflows_[record.number] = {record.number, space,         std::string(id),
+                                     record.latest, record.paused, record.groups_from};
         by_id_.emplace(std::pair(space, std::string(id)), record.number);
       });
 }
@@ -63,10 +95,9 @@ std::optional<NamespaceNumber> Catalog::find_namespace(std::string_view name) co
 }
 
 const std::string& Catalog::name_of(NamespaceNumber space) const {
+  static const std::string deleted = "(deleted)";
   const auto found = space_names_.find(space);
-  CHECK(found != space_names_.end(), "no namespace has the number {}",
-        static_cast<uint32_t>(space));
-  return found->second;
+  return found == space_names_.end() ? deleted : found->second;
 }
 
 const WorkflowEntry* Catalog::find_workflow(NamespaceNumber space, std::string_view id) const {
@@ -103,12 +134,18 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
   auto& cached = awaited_[{revision, state}];
   if (!cached) {
     const auto workflow = TRY(definition(view, revision));
+    if (state >= workflow->states.size()) {
+      return fail("store.corrupt",
+                  fmt::format("revision {} of workflow {} has no state {}", revision.number,
+                              static_cast<uint32_t>(revision.workflow), state));
+    }
     cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
   }
   return cached;
 }
 
 Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimePoint now) {
+  note_change();
   const uint64_t number = TRY(read_counter(tx, Counter::kNamespace)) + 1;
   write_counter(tx, Counter::kNamespace, number);
   const auto space = NamespaceNumber(number);
@@ -120,12 +157,14 @@ Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimeP
 
 Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string text,
                              NamespaceSettings settings) {
+  note_change();
   const std::string& name = name_of(space);
   auto record = TRY(read_namespace(tx, name));
-  CHECK(record.has_value(), "namespace {} has no row", name);
+  if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
   settings_[space] = std::move(settings);
+  unreadable_.erase(space);
   return {};
 }
 
@@ -146,9 +185,21 @@ const ServiceSetting* Catalog::find_service(NamespaceNumber space,
   return found == services.end() ? nullptr : &found->second;
 }
 
-void Catalog::remove_namespace(Transaction& tx, const std::string& name) {
-  erase_namespace(tx, name);
-  spaces_.erase(name);  // its number keeps its name: instances that ended in it still tell it
+void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
+  const auto found = space_names_.find(space);
+  if (found == space_names_.end()) return;
+  erase_namespace(tx, found->second);
+  std::set<WorkflowNumber>& changed = note_change();
+  std::erase_if(workflows_, [&](const auto& one) {
+    if (one.second.space != space) return false;
+    changed.insert(one.first);
+    return true;
+  });
+  std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
+  settings_.erase(space);
+  unreadable_.erase(space);
+  spaces_.erase(found->second);
+  space_names_.erase(found);
 }
 
 Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::string& text,
@@ -164,28 +215,45 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
     write_counter(tx, Counter::kWorkflow, number);
     entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
   }
+  note_change().insert(entry.number);
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
-  write_workflow(tx, space, entry.id,
-                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
+  write(tx, entry);
   definitions_[revision] = std::move(workflow);
   by_id_[std::pair(space, entry.id)] = entry.number;
   workflows_[entry.number] = std::move(entry);
   return true;
 }
 
+void Catalog::write(Transaction& tx, const WorkflowEntry& entry) {
+  write_workflow(tx, entry.space, entry.id,
+                 {.number = entry.number,
+                  .latest = entry.latest,
+                  .paused = entry.paused,
+                  .groups_from = entry.groups_from});
+}
+
+void Catalog::renew_groups(Transaction& tx, WorkflowNumber number) {
+  const auto found = workflows_.find(number);
+  CHECK(found != workflows_.end());
+  note_change().insert(number);
+  found->second.groups_from = found->second.latest;
+  write(tx, found->second);
+}
+
 void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
+  note_change().insert(number);
   WorkflowEntry& entry = found->second;
   entry.paused = paused;
-  write_workflow(tx, entry.space, entry.id,
-                 {.number = entry.number, .latest = entry.latest, .paused = entry.paused});
+  write(tx, entry);
 }
 
 void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
+  note_change().insert(number);
   erase_workflow(tx, found->second.space, found->second.id);
   by_id_.erase(std::pair(found->second.space, found->second.id));
   workflows_.erase(found);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,7 @@ struct WorkflowEntry {
   std::string id;
   uint32_t latest = 0;
   bool paused = false;
+  uint32_t groups_from = 0;  ///< WorkflowRecord
 };
 
 class Catalog {
@@ -43,11 +45,18 @@ class Catalog {
   /// Reads everything but the definitions, which are loaded when they are asked for.
   Status load(const View& view);
 
+  /// The batch in hand is on disk.
+  void committed() { changed_.reset(); }
+  /// It is lost: nothing of it is known any more. Returns the workflows that it has changed.
+  Result<std::set<WorkflowNumber>> undo(const View& view);
+
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
+  /// `(deleted)`, which is not an identifier, if there is no such namespace: rows of one that was
+  /// deleted may still name its number.
   const std::string& name_of(NamespaceNumber space) const;
   bool has_namespace(NamespaceNumber space) const { return space_names_.contains(space); }
 
-  /// In the order of their numbers, so that whoever walks them does so in a fixed order.
+  /// Those of namespaces that exist, in the order of their numbers: a walk has a fixed order.
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
   const WorkflowEntry* find_workflow(NamespaceNumber space, std::string_view id) const;
   const WorkflowEntry* find_workflow(WorkflowNumber number) const;
@@ -69,19 +78,31 @@ class Catalog {
   NamespaceNumber space_of(NamespaceNumber space, const NamedService& service) const;
   /// What those say of it; null: nothing.
   const ServiceSetting* find_service(NamespaceNumber space, const NamedService& service) const;
-  void remove_namespace(Transaction& tx, const std::string& name);
+  /// Whether its stored settings can't be read, so that settings() has none: where its services
+  /// are, and who is to hear of its instances, is not known until they are set again.
+  bool has_unreadable_settings(NamespaceNumber space) const { return unreadable_.contains(space); }
+  /// Forgets the namespace with its settings and its workflows, and erases its row: the rows of
+  /// what was in it stay.
+  void remove_namespace(Transaction& tx, NamespaceNumber space);
 
   /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
   Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,
                      std::shared_ptr<const Workflow> workflow, TimePoint now);
+  /// The groups of its eventsAnd start are those of the newest revision from now on.
+  void renew_groups(Transaction& tx, WorkflowNumber number);
   void pause_workflow(Transaction& tx, WorkflowNumber number, bool paused);
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:
+  std::set<WorkflowNumber>& note_change();
+  static void write(Transaction& tx, const WorkflowEntry& entry);
+
   Loader loader_;
+  std::optional<std::set<WorkflowNumber>> changed_;  ///< by the batch; none: nor anything else
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
   std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any
+  std::set<NamespaceNumber> unreadable_;                   ///< those whose settings are not read
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "base/check.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
@@ -56,10 +55,11 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
       TRY(draft_.catalog.apply(draft_.tx, space, command.text, command.workflow, now));
   const WorkflowEntry* const entry = draft_.catalog.find_workflow(space, command.workflow->id);
   if (added) {
-    draft_.waiting.set_start(command.space, entry->number, command.workflow->start.events);
+    TRY(draft_.waiting.set_start(command.space, entry->number, command.workflow->start.events));
     if (before && before->start.kind == Start::Kind::kEventsAnd &&
         !same_groups(before->start, command.workflow->start)) {
-      TRY(groups_.close_all(*entry, command.space));
+      TRY(purges_.begin_groups(*entry, command.space));
+      draft_.catalog.renew_groups(draft_.tx, entry->number);
     }
     schedules_.set(now, entry->number, before ? before->start.cron : std::nullopt,
                    command.workflow->start.cron);
@@ -85,9 +85,10 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& co
 
 /// Of which no instance lives any more.
 Status Commands::remove_workflow(const WorkflowEntry& entry, const std::string& space) {
-  draft_.waiting.set_start(space, entry.number, {});
-  TRY(groups_.close_all(entry, space));
+  TRY(draft_.waiting.set_start(space, entry.number, {}));
+  TRY(purges_.begin_groups(entry, space));
   schedules_.remove(entry.number);
+  write_retired(draft_.tx, entry.number, entry.space);
   draft_.catalog.remove_workflow(draft_.tx, entry.number);
   return {};
 }
@@ -189,6 +190,10 @@ Result<Commands::Ended> Commands::ended_one(std::string_view space, const Instan
   }
   ended.entry = *entry;
   ended.workflow = TRY(draft_.catalog.definition(draft_.tx, ended.instance.revision));
+  if (ended.instance.state >= ended.workflow->states.size()) {
+    return fail("store.corrupt",
+                fmt::format("instance {} is in a state that its workflow lacks", to_string(id)));
+  }
   return ended;
 }
 
@@ -272,7 +277,10 @@ Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& comman
   const Instance instance = TRY(instance_of(command.space, command.instance));
   const VariableOwner owner = millrace::owner_of(instance, VariableScope::kInstance);
   if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
-  TRY(erase_instance(draft_.tx, instance));
+  erase_instance(draft_.tx, instance);
+  PurgeBudget budget;
+  const uint64_t left = TRY(purge_history(draft_.tx, instance.last_history, budget));
+  if (left != 0) purges_.begin_history(left);
   return Json{{"id", to_string(command.instance)}, {"deleted", true}};
 }
 
@@ -319,7 +327,7 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
   }
   Json settings = Json::object();
   if (const auto record = TRY(read_namespace(draft_.tx, command.space));
-      !record->settings.empty()) {
+      record && !record->settings.empty()) {
     settings = TRY(parse_own_json(record->settings));
   }
   std::set<std::string, std::less<>> paused = draft_.catalog.settings(space).paused;
@@ -348,7 +356,9 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
                               NamespaceSettings parsed) {
   const std::set<std::string, std::less<>> before = draft_.catalog.settings(space).paused;
   const std::set<std::string, std::less<>> after = parsed.paused;
+  const bool was_unreadable = draft_.catalog.has_unreadable_settings(space);
   TRY(draft_.catalog.set_settings(draft_.tx, space, dump_json(settings), std::move(parsed)));
+  if (was_unreadable) draft_.tasks.resume_all();
   for (const std::string& service : before) {
     if (!after.contains(service)) draft_.tasks.resume(space, service);
   }
@@ -381,15 +391,14 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   }
   DeleteNamespace rest = command;
   if (!TRY(cancel_some(now, space, std::nullopt, rest.sweep))) return rest;
-  if (TRY(erase_all_variables(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
-  if (TRY(erase_secrets(draft_.tx, space, kErasedAtOnce)) == kErasedAtOnce) return rest;
-  std::vector<WorkflowEntry> entries;
+  // Nothing of it works on from here. The rows go with the purge, a little in each batch.
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
-    if (entry.space == space) entries.push_back(entry);
+    if (entry.space != space) continue;
+    TRY(draft_.waiting.set_start(command.name, number, {}));
+    draft_.waiting.disarm_schedule(number);
   }
-  for (const WorkflowEntry& entry : entries) TRY(remove_workflow(entry, command.name));
-  TRY(forget_delayed(space));
-  draft_.catalog.remove_namespace(draft_.tx, command.name);
+  purges_.begin(space, command.name);
+  draft_.catalog.remove_namespace(draft_.tx, space);
   return Json{{"cancelled", rest.sweep.changed}};
 }
 
@@ -439,19 +448,6 @@ Result<Json> Commands::run(TimePoint, const DeleteSecret& command) {
   return Json{{"name", command.name}, {"deleted", true}};
 }
 
-/// Events that were to be published later into a namespace that is deleted would go nowhere.
-Status Commands::forget_delayed(NamespaceNumber space) {
-  std::vector<uint64_t> numbers;
-  TRY(each_delayed(draft_.tx, [&](uint64_t number, const DelayedRecord& record) {
-    if (record.space == space) numbers.push_back(number);
-  }));
-  for (const uint64_t number : numbers) {
-    erase_delayed(draft_.tx, number);
-    draft_.waiting.disarm_delayed(number);
-  }
-  return {};
-}
-
 size_t Commands::count_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow) const {
   if (workflow) return draft_.living.count(*workflow);
   size_t count = 0;
@@ -488,7 +484,10 @@ Result<bool> Commands::step_some(TimePoint now, NamespaceNumber space, const Sti
   const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, is_one));
   for (const InstanceId& id : some.ids) {
     Touched* const touched = TRY(instances_.touch(space, id));
-    CHECK(touched != nullptr);
+    if (touched == nullptr) {
+      return fail("store.corrupt",
+                  fmt::format("instance {} has a head under another key", to_string(id)));
+    }
     TRY(instances_.step(now, *touched, stimulus));
   }
   sweep.changed += some.ids.size();

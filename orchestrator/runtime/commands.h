@@ -9,14 +9,19 @@
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/groups.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/runtime/purges.h"
 #include "orchestrator/runtime/schedules.h"
 
 namespace millrace {
 
 class Commands {
  public:
-  Commands(Draft& draft, Instances& instances, Groups& groups, Schedules& schedules)
-      : draft_(draft), instances_(instances), groups_(groups), schedules_(schedules) {}
+  Commands(Draft& draft, Instances& instances, Groups& groups, Schedules& schedules, Purges& purges)
+      : draft_(draft),
+        instances_(instances),
+        groups_(groups),
+        schedules_(schedules),
+        purges_(purges) {}
 
   /// What the asker is to be told, or what is left of the command for the next batch.
   using Progress = std::variant<Json, Command>;
@@ -80,12 +85,12 @@ class Commands {
                                const NamespaceSettings& settings) const;
   /// `parsed` is what parse_settings() makes of `settings`.
   Status set_settings(NamespaceNumber space, const Json& settings, NamespaceSettings parsed);
-  Status forget_delayed(NamespaceNumber space);
 
   Draft& draft_;
   Instances& instances_;
   Groups& groups_;
   Schedules& schedules_;
+  Purges& purges_;
 };
 
 }  // namespace millrace

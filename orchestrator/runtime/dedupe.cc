@@ -3,6 +3,13 @@
 #include <cstring>
 
 namespace millrace {
+namespace {
+
+/// How many rows go with one event: more than come with one, so that less and less is left after a
+/// quiet time. To know an event for longer than promised does no harm.
+constexpr size_t kForgottenAtOnce = 16;
+
+}  // namespace
 
 Fingerprint fingerprint_of(std::string_view space, const Event& event) {
   return fingerprint({space, event.source, event.id});
@@ -18,6 +25,7 @@ Status Dedupe::load(const View& view) {
   set_.clear();
   rows_.clear();
   batch_.clear();
+  undo_ = {};
   return each_dedupe(
       view, [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
         set_.insert(events.begin(), events.end());
@@ -26,12 +34,15 @@ Status Dedupe::load(const View& view) {
 }
 
 void Dedupe::add(const Fingerprint& event) {
-  set_.insert(event);
+  if (set_.insert(event).second) undo_.added.push_back(event);
   batch_.push_back(event);
 }
 
 Status Dedupe::move_to(Transaction& tx, TimePoint time) {
-  while (!rows_.empty() && rows_.front().time + window_.time < time) TRY(forget_oldest(tx));
+  for (size_t left = kForgottenAtOnce; left > 0 && !rows_.empty(); --left) {
+    if (rows_.front().time + window_.time >= time) break;
+    TRY(forget_oldest(tx));
+  }
   return {};
 }
 
@@ -44,6 +55,7 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
     events = TRY(read_dedupe(tx, time, sequence));
   } else {
     rows_.push_back(row);
+    undo_.has_row = true;
   }
   events.insert(events.end(), batch_.begin(), batch_.end());
   write_dedupe(tx, time, sequence, events);
@@ -53,11 +65,28 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
 }
 
 Status Dedupe::forget_oldest(Transaction& tx) {
-  const auto [time, sequence] = rows_.front();
-  for (const Fingerprint& event : TRY(read_dedupe(tx, time, sequence))) set_.erase(event);
-  erase_dedupe(tx, time, sequence);
+  const Row row = rows_.front();
+  std::vector<Fingerprint> events = TRY(read_dedupe(tx, row.time, row.sequence));
+  for (const Fingerprint& event : events) set_.erase(event);
+  erase_dedupe(tx, row.time, row.sequence);
   rows_.pop_front();
+  undo_.forgotten.push_back({row, std::move(events)});
   return {};
+}
+
+void Dedupe::undo() {
+  batch_.clear();
+  if (undo_.has_row && rows_.empty()) {
+    undo_.forgotten.pop_back();  // the batch forgot its own row
+  } else if (undo_.has_row) {
+    rows_.pop_back();
+  }
+  for (const Fingerprint& event : undo_.added) set_.erase(event);
+  for (auto one = undo_.forgotten.rbegin(); one != undo_.forgotten.rend(); ++one) {
+    set_.insert(one->events.begin(), one->events.end());
+    rows_.push_front(one->row);
+  }
+  undo_ = {};
 }
 
 }  // namespace millrace

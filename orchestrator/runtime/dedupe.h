@@ -44,6 +44,10 @@ class Dedupe {
   /// `sequence` are of the batch's last event.
   Status end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
+  /// The batch is on disk, or it is lost.
+  void committed() { undo_ = {}; }
+  void undo();
+
  private:
   /// A fingerprint is a good hash already.
   struct Hash {
@@ -57,12 +61,23 @@ class Dedupe {
 
     bool operator==(const Row&) const = default;
   };
+  struct Forgotten {
+    Row row;
+    std::vector<Fingerprint> events;
+  };
+  /// What the batch in hand has changed.
+  struct Undo {
+    std::vector<Fingerprint> added;
+    std::vector<Forgotten> forgotten;  ///< oldest first
+    bool has_row = false;              ///< the newest row is of this batch
+  };
   Status forget_oldest(Transaction& tx);
 
   DedupeWindow window_;
   boost::unordered_flat_set<Fingerprint, Hash> set_;
   std::deque<Row> rows_;  // oldest first
   std::vector<Fingerprint> batch_;
+  Undo undo_;
 };
 
 }  // namespace millrace

@@ -10,11 +10,14 @@
 namespace millrace {
 
 Result<uint64_t> Draft::next(Counter counter) {
-  auto found = counters.find(counter);
-  if (found == counters.end()) {
-    found = counters.emplace(counter, TRY(read_counter(tx, counter))).first;
-  }
-  return ++found->second;
+  const uint64_t number = TRY(last(counter)) + 1;
+  counters[counter] = number;
+  return number;
+}
+
+Result<uint64_t> Draft::last(Counter counter) {
+  const auto found = counters.find(counter);
+  return found == counters.end() ? read_counter(tx, counter) : found->second;
 }
 
 Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const Event& event,

@@ -43,9 +43,11 @@ struct BatchCounts {
   uint64_t instances_started = 0;
   uint64_t starts_skipped = 0;  ///< of singular workflows, by events and ticks
   uint64_t instances_woken = 0;
+  uint64_t instances_damaged = 0;  ///< passed over because of what their rows hold
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
+  uint64_t rows_purged = 0;          ///< of deleted namespaces
   uint64_t answers_stray = 0;        ///< given for another namespace than the task's
   uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute that a start correlates by
   uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
@@ -100,6 +102,8 @@ struct Draft : BatchParts {
 
   /// The next number of that kind.
   Result<uint64_t> next(Counter counter);
+  /// The one that was given last.
+  Result<uint64_t> last(Counter counter);
 
   /// Puts a message into the outbox.
   Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,

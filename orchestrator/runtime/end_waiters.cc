@@ -13,46 +13,50 @@ void EndWaiters::add(std::vector<EndWaiter> waiters) {
   for (EndWaiter& waiter : waiters) {
     const auto space = catalog_.find_namespace(waiter.space);
     Result<std::optional<Instance>> instance = std::optional<Instance>();
-    if (space) instance = read_instance(view_, *space, waiter.id);
+    if (space) instance = read_living_head(view_, *space, waiter.id);
     if (instance && *instance && !has_ended((*instance)->status)) {
-      waiters_.emplace(waiter.id, std::move(waiter));
+      const Duration deadline = waiter.deadline;
+      const InstanceId id = waiter.id;
+      by_instance_.emplace(id, waiters_.emplace(deadline, std::move(waiter)));
     } else {
       waiter.done(queries_.instance(view_, waiter.space, waiter.id));
     }
   }
 }
 
-void EndWaiters::tell(NamespaceNumber space, const InstanceId& id) {
-  const auto [begin, end] = waiters_.equal_range(id);
-  for (auto waiter = begin; waiter != end; ++waiter) {
-    waiter->second.done(queries_.instance(view_, catalog_.name_of(space), id));
+void EndWaiters::tell(const InstanceId& id) {
+  const auto [begin, end] = by_instance_.equal_range(id);
+  for (auto one = begin; one != end; ++one) {
+    const EndWaiter& waiter = one->second->second;
+    // By the name that was asked for: the namespace may have been deleted in the same batch.
+    waiter.done(queries_.instance(view_, waiter.space, id));
+    waiters_.erase(one->second);
   }
-  waiters_.erase(begin, end);
+  by_instance_.erase(begin, end);
 }
 
 void EndWaiters::expire(Duration elapsed) {
-  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
-    if (waiter->second.deadline > elapsed) {
-      ++waiter;
-      continue;
-    }
-    waiter->second.done(fail(
-        "wait.timeout", fmt::format("instance {} has not ended yet", to_string(waiter->first))));
-    waiter = waiters_.erase(waiter);
+  while (!waiters_.empty() && waiters_.begin()->first <= elapsed) {
+    const auto first = waiters_.begin();
+    const EndWaiter waiter = std::move(first->second);
+    const auto [begin, end] = by_instance_.equal_range(waiter.id);
+    by_instance_.erase(
+        std::find_if(begin, end, [&](const auto& one) { return one.second == first; }));
+    waiters_.erase(first);
+    waiter.done(
+        fail("wait.timeout", fmt::format("instance {} has not ended yet", to_string(waiter.id))));
   }
 }
 
 std::optional<Duration> EndWaiters::next_deadline() const {
-  std::optional<Duration> next;
-  for (const auto& [id, waiter] : waiters_) {
-    next = std::min(next.value_or(waiter.deadline), waiter.deadline);
-  }
-  return next;
+  if (waiters_.empty()) return std::nullopt;
+  return waiters_.begin()->first;
 }
 
 std::vector<EndWaiter::Done> EndWaiters::abandoned() {
   std::vector<EndWaiter::Done> left;
-  for (auto& [id, waiter] : std::exchange(waiters_, {})) left.push_back(std::move(waiter.done));
+  by_instance_.clear();
+  for (auto& [at, waiter] : std::exchange(waiters_, {})) left.push_back(std::move(waiter.done));
   return left;
 }
 

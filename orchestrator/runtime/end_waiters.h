@@ -21,7 +21,7 @@ class EndWaiters {
   /// Those whose instance has ended, or is not there, are told at once.
   void add(std::vector<EndWaiter> waiters);
   /// The instance has ended, and that is on disk.
-  void tell(NamespaceNumber space, const InstanceId& id);
+  void tell(const InstanceId& id);
   /// Tells those whose time is over.
   void expire(Duration elapsed);
   /// When the first one's is; nullopt: nobody waits.
@@ -30,10 +30,13 @@ class EndWaiters {
   std::vector<EndWaiter::Done> abandoned();
 
  private:
+  using ByDeadline = std::multimap<Duration, EndWaiter>;
+
   const View& view_;
   const Catalog& catalog_;
   Queries& queries_;
-  std::multimap<InstanceId, EndWaiter> waiters_;
+  ByDeadline waiters_;
+  std::multimap<InstanceId, ByDeadline::iterator> by_instance_;
 };
 
 }  // namespace millrace

@@ -26,6 +26,13 @@ Json input_of(std::span<const StartEvent> entries, std::span<const Event> events
   return input;
 }
 
+/// The group's name in the store. Groups of another start, whose events are yet to be closed, have
+/// other names.
+Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
+  if (entry.groups_from == 0) return fingerprint({key});
+  return fingerprint({key, std::to_string(entry.groups_from)});
+}
+
 }  // namespace
 
 Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
@@ -62,7 +69,7 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
     ++draft_.outcome.counts.groups_uncorrelated;
     return false;
   }
-  const Fingerprint group = fingerprint({*key});
+  const Fingerprint group = group_of(*key, entry);
   auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
                      .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
   const size_t chosen = choose_entry(waiting, entries);
@@ -113,20 +120,26 @@ Status Groups::expire(uint64_t number) {
   if (!event) return {};  // it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
   auto waiting = TRY(read_counts(draft_.tx, queue.workflow, queue.group));
-  if (!waiting) return fail("store.corrupt", "a grouped event has no group");
-  --(*waiting)[queue.entry];
   ++draft_.outcome.counts.groups_expired;
   erase_grouped(draft_.tx, queue, number);
+  if (!waiting) return {};  // its group is being closed
+  if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {
+    return fail("store.corrupt", "a group does not count an event that waits in it");
+  }
+  --(*waiting)[queue.entry];
   write_counts(draft_.tx, queue.workflow, queue.group, *waiting);
   return {};
 }
 
-Status Groups::close_all(const WorkflowEntry& entry, const std::string& space) {
+Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record, std::string& at,
+                           PurgeBudget& budget) {
+  const std::string& space = record.space;
   Status status;
-  TRY(close_groups(draft_.tx, entry.number, [&](const GroupedEvent& grouped) {
+  const auto see = [&](const GroupedEvent& grouped) {
     if (!status) return;
     ++draft_.outcome.counts.groups_closed;
     draft_.waiting.disarm_grouped(grouped.number);
+    if (space.empty()) return;
     auto event = decode_json_event(grouped.record.event);
     if (!event) {
       status = fail("store.corrupt", "a grouped event does not decode");
@@ -138,11 +151,13 @@ Status Groups::close_all(const WorkflowEntry& entry, const std::string& space) {
                     fmt::format(
                         "the start of workflow \"{}\" for which it waited has changed or is "
                         "gone",
-                        entry.id)},
+                        record.workflow)},
          .sequence = grouped.record.position,
          .message = event_message(space, *event)});
-  }));
-  return status;
+  };
+  const bool done = TRY(close_groups(draft_.tx, workflow, record.up_to, at, budget, see));
+  TRY(std::move(status));
+  return done;
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/instances.h"
+#include "orchestrator/store/purge.h"
 
 namespace millrace {
 
@@ -33,8 +34,11 @@ class Groups {
   /// The lifespan of an event is over.
   Status expire(uint64_t number);
 
-  /// Closes all groups of a workflow; each event in them becomes a dead letter.
-  Status close_all(const WorkflowEntry& entry, const std::string& space);
+  /// Closes groups of a workflow as far as the budget reaches: each event in them up to that number
+  /// becomes a dead letter, or is dropped if the record has no name of the namespace. Returns
+  /// whether these were all; if not, `at` is where to go on.
+  Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record, std::string& at,
+                     PurgeBudget& budget);
 
  private:
   Status start(TimePoint now, const Event& last, const WorkflowEntry& entry,

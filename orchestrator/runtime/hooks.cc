@@ -1,6 +1,7 @@
 #include "orchestrator/runtime/hooks.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/crash_point.h"
 #include "cloudevents/json_format.h"
@@ -12,6 +13,9 @@ namespace {
 /// So many deliveries are under way at once.
 constexpr size_t kWindow = 64;
 
+/// How long one waits whose namespace has settings that can't be read.
+constexpr Duration kSettingsAgain{10'000};
+
 const WebhookSetting* find_setting(const NamespaceSettings& settings, const std::string& url) {
   const auto found = std::find_if(settings.webhooks.begin(), settings.webhooks.end(),
                                   [&](const WebhookSetting& one) { return one.url == url; });
@@ -22,7 +26,9 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
 
 Status Hooks::load(const View& view) {
   due_.clear();
+  undo_.clear();
   return each_hook(view, [&](uint64_t number, const HookRecord& record) {
+    if (!catalog_.has_namespace(record.space)) return;
     if (!under_way_.contains(number)) due_.emplace(record.at, number);
   });
 }
@@ -30,17 +36,38 @@ Status Hooks::load(const View& view) {
 void Hooks::add(Transaction& tx, uint64_t number, const HookRecord& record) {
   write_hook(tx, number, record);
   due_.emplace(record.at, number);
+  undo_.push_back({.number = number, .added = record.at});
+}
+
+void Hooks::drop(uint64_t number, TimePoint due) {
+  if (due_.erase({due, number}) > 0) undo_.push_back({.number = number, .dropped = due});
+}
+
+void Hooks::undo() {
+  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+    if (one->added) due_.erase({*one->added, one->number});
+    if (one->dropped) due_.emplace(*one->dropped, one->number);
+    if (one->settled) under_way_.insert(one->number);
+  }
+  undo_.clear();
 }
 
 Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryOutcome& outcome,
                                                 TimePoint now) {
   auto record = TRY(read_hook(tx, outcome.number));
-  under_way_.erase(outcome.number);
+  if (under_way_.erase(outcome.number) > 0) {
+    undo_.push_back({.number = outcome.number, .settled = true});
+  }
   if (!record) return std::optional<HookRecord>();
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
   const auto& failure = outcome.failure;
   const bool again = failure && !failure->is_final && setting != nullptr &&
                      setting->retries.allows_after(record->attempt);
+  if (failure && catalog_.has_unreadable_settings(record->space)) {
+    due_.emplace(now + kSettingsAgain, outcome.number);
+    undo_.push_back({.number = outcome.number, .added = now + kSettingsAgain});
+    return std::optional<HookRecord>();
+  }
   if (!again) {
     erase_hook(tx, outcome.number);
     if (!failure || setting == nullptr) return std::optional<HookRecord>();
@@ -52,32 +79,49 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryO
   ++record->attempt;
   write_hook(tx, outcome.number, *record);
   due_.emplace(record->at, outcome.number);
+  undo_.push_back({.number = outcome.number, .added = record->at});
   return std::optional<HookRecord>();
 }
 
 Status Hooks::pump(const View& view, TimePoint now) {
+  Status done;
+  std::vector<std::pair<TimePoint, uint64_t>> again;
   while (!due_.empty() && due_.begin()->first <= now && under_way_.size() < kWindow) {
-    const uint64_t number = due_.begin()->second;
+    const auto first = *due_.begin();
     due_.erase(due_.begin());
-    const auto record = TRY(read_hook(view, number));
-    if (!record) continue;
-    const WebhookSetting* const setting =
-        find_setting(catalog_.settings(record->space), record->url);
-    under_way_.insert(number);
-    if (setting == nullptr) {  // nobody wants it any more
-      settled_({number, std::nullopt});
-      continue;
-    }
-    std::string token;
-    if (!setting->secret.empty()) {
-      token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
-    }
-    crash_point(CrashPoint::kDelivering);
-    sender_.deliver(TRY(decode_json_event(record->event)), record->url, token,
-                    [settled = settled_, number](std::optional<DeliveryFailure> failure) {
-                      settled({number, std::move(failure)});
-                    });
+    const Status sent = send(view, first.second, now);
+    if (sent) continue;
+    again.push_back(first);
+    if (done) done = sent;
   }
+  due_.insert(again.begin(), again.end());
+  return done;
+}
+
+Status Hooks::send(const View& view, uint64_t number, TimePoint now) {
+  const auto record = TRY(read_hook(view, number));
+  if (!record) return {};
+  const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
+  if (setting == nullptr && catalog_.has_unreadable_settings(record->space)) {
+    due_.emplace(now + kSettingsAgain, number);
+    return {};
+  }
+  if (setting == nullptr) {  // nobody wants it any more
+    under_way_.insert(number);
+    settled_({number, std::nullopt});
+    return {};
+  }
+  std::string token;
+  if (!setting->secret.empty()) {
+    token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
+  }
+  const Event event = TRY(decode_json_event(record->event));
+  under_way_.insert(number);
+  crash_point(CrashPoint::kDelivering);
+  sender_.deliver(event, record->url, token,
+                  [settled = settled_, number](std::optional<DeliveryFailure> failure) {
+                    settled({number, std::move(failure)});
+                  });
   return {};
 }
 

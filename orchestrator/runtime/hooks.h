@@ -40,22 +40,39 @@ class Hooks {
 
   /// While a batch is in hand: a delivery that is to be made once it is on disk.
   void add(Transaction& tx, uint64_t number, const HookRecord& record);
+  /// The row is erased: nothing is sent of it any more.
+  void drop(uint64_t number, TimePoint due);
   /// Takes in what became of an attempt: erases the row, or notes when the next one is due. A
   /// record that comes back is given up, and is to become a dead letter.
   Result<std::optional<HookRecord>> settle(Transaction& tx, const DeliveryOutcome& outcome,
                                            TimePoint now);
 
-  /// Once it is on disk: sends what is due.
+  /// It is on disk, or it is lost.
+  void committed() { undo_.clear(); }
+  void undo();
+
+  /// Once it is on disk: sends what is due. What cannot be read for that stays due; the error is
+  /// the first of those.
   Status pump(const View& view, TimePoint now);
   /// When pump() has something to do by itself.
   std::optional<TimePoint> next_due() const;
 
  private:
+  /// What the batch in hand has changed.
+  struct Undo {
+    uint64_t number = 0;
+    std::optional<TimePoint> added;    ///< to what is due
+    std::optional<TimePoint> dropped;  ///< from it
+    bool settled = false;              ///< it was under way
+  };
+  Status send(const View& view, uint64_t number, TimePoint now);
+
   EventSender& sender_;
   const Catalog& catalog_;
   Settled settled_;
   std::set<std::pair<TimePoint, uint64_t>> due_;
   std::set<uint64_t> under_way_;
+  std::vector<Undo> undo_;
 };
 
 }  // namespace millrace

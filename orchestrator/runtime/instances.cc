@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
@@ -108,8 +109,24 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
 
 Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   if (const auto found = touched_.find(id); found != touched_.end()) return &found->second;
-  auto instance = TRY(read_living(draft_.tx, space, id));
+  if (!draft_.catalog.has_namespace(space)) return nullptr;  // it was deleted
+  auto read = read_living(draft_.tx, space, id);
+  if (!read) {
+    TRY(draft_.tx.status());
+    return skip_damaged(read.error());
+  }
+  auto& instance = *read;
   if (!instance) return nullptr;
+  const auto workflow = draft_.catalog.definition(draft_.tx, instance->revision);
+  if (!workflow) {
+    TRY(draft_.tx.status());
+    return skip_damaged(workflow.error());
+  }
+  if (instance->state >= (*workflow)->states.size()) {
+    return skip_damaged(
+        {"store.corrupt", fmt::format("instance {} is in state {} of {}", to_string(id),
+                                      instance->state, (*workflow)->states.size())});
+  }
   Touched& touched = touched_[id];
   touched.instance = std::move(*instance);
   touched.data = touched.instance.data.shared_text();
@@ -118,6 +135,14 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   touched.failed_data = text_of(touched.instance.failed_data);
   touched.calls = touched.instance.calls;
   return &touched;
+}
+
+/// One whose rows are damaged is passed over: an input that concerns it must not keep all others
+/// from being applied.
+Touched* Instances::skip_damaged(const Error& error) {
+  spdlog::error("an instance is passed over: {}", error.message);
+  ++draft_.outcome.counts.instances_damaged;
+  return nullptr;
 }
 
 Result<Touched*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
@@ -221,7 +246,7 @@ Status Instances::tell(const Touched& touched, const std::vector<HistoryRecord>&
 
 /// Brings the caches in step with it.
 Status Instances::note(const Instance& instance) {
-  draft_.waiting.update(draft_.catalog.name_of(instance.space), instance);
+  TRY(draft_.waiting.update(draft_.catalog.name_of(instance.space), instance));
   draft_.recent.update(instance,
                        TRY(draft_.catalog.awaited(draft_.tx, instance.revision, instance.state)));
   return {};

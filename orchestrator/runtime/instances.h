@@ -62,7 +62,8 @@ class Instances {
   Result<InstanceId> start_later(TimePoint now, const WorkflowEntry& entry,
                                  const Workflow& workflow, Beginning beginning);
 
-  /// The living instance, from this batch or the store; null if there is none.
+  /// The living instance, from this batch or the store; null if there is none, or if its rows are
+  /// damaged, which is counted and logged.
   Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
 
   /// One that has ended, for a stimulus that revives it. Error `direktiv.mutex` as above.
@@ -90,6 +91,7 @@ class Instances {
   void clear() { touched_.clear(); }
 
  private:
+  Touched* skip_damaged(const Error& error);
   Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                  Beginning beginning);
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);

@@ -53,7 +53,8 @@ void Intake::note_links(const std::vector<Delivery>& deliveries) {
   for (const Delivery& delivery : deliveries) {
     const auto* const opened = std::get_if<StreamOpened>(&delivery);
     if (opened == nullptr && !std::holds_alternative<StreamLost>(delivery)) continue;
-    links_.push_back(opened != nullptr ? Link(*opened) : std::nullopt);
+    links_.push_back({.openings = openings_});
+    if (opened != nullptr) links_.back().opened = *opened;
     work_came_.notify_one();
   }
 }
@@ -126,15 +127,26 @@ void Intake::delivered(DeliveryOutcome outcome) {
   work_came_.notify_one();
 }
 
-void Intake::settled(Settlement settlement) {
+void Intake::opening() {
   const std::lock_guard guard(lock_);
-  settlements_.push_back(std::move(settlement));
+  ++openings_;
+}
+
+void Intake::settled(uint64_t number, Result<PublishAck> ack) {
+  const std::lock_guard guard(lock_);
+  settlements_.push_back({number, std::move(ack), openings_});
   if (settlements_.size() == kManySettlements) work_came_.notify_one();
 }
 
 Status Intake::takes_new_work() const {
   const std::lock_guard guard(lock_);
   if (refusal_) return tl::unexpected(*refusal_);
+  return {};
+}
+
+Status Intake::goes_on() const {
+  const std::lock_guard guard(lock_);
+  if (failure_) return tl::unexpected(*failure_);
   return {};
 }
 
@@ -169,6 +181,11 @@ std::vector<Intake::Done> Intake::abandoned() {
 void Intake::set_refusal(const std::optional<Error>& refusal) {
   const std::lock_guard guard(lock_);
   refusal_ = refusal;
+}
+
+void Intake::set_failure(const std::optional<Error>& failure) {
+  const std::lock_guard guard(lock_);
+  failure_ = failure;
 }
 
 void Intake::gather(Work& work) {

@@ -41,6 +41,7 @@ struct EndWaiter {
 struct Settlement {
   uint64_t number = 0;
   Result<PublishAck> ack;
+  uint64_t openings = 0;  ///< how often the stream had begun to be opened when it came
 };
 
 /// What was told of a task, and who is to know when that is stored.
@@ -51,7 +52,10 @@ struct TaskNews {
 
 /// Whether the event stream was opened, or lost. For the outbox, which must hear of it however many
 /// events come first.
-using Link = std::optional<StreamOpened>;
+struct Link {
+  std::optional<StreamOpened> opened;  ///< nothing: lost
+  uint64_t openings = 0;               ///< how often it had begun to be opened, this time included
+};
 
 /// What one turn takes off the queues.
 struct Work {
@@ -93,10 +97,14 @@ class Intake {
   void evaluated(EvaluatedInput input);
   void told(TaskNews news);
   void delivered(DeliveryOutcome outcome);
-  void settled(Settlement settlement);
+  /// The state of the stream is about to be asked for (DeliverySink::opening).
+  void opening();
+  void settled(uint64_t number, Result<PublishAck> ack);
 
   /// Why new work has to wait, if it has.
   Status takes_new_work() const;
+  /// What the engine tries again and again, if it is at that.
+  Status goes_on() const;
   /// Waits until nothing waits, and nothing is left to do; false: not within `at_most`.
   bool wait_until_quiet(Duration at_most);
 
@@ -111,6 +119,8 @@ class Intake {
 
   /// New work has to wait, or not any more.
   void set_refusal(const std::optional<Error>& refusal);
+  /// What it fails at, until the next call.
+  void set_failure(const std::optional<Error>& failure);
   /// Takes all that waits; of events as many as still fit into `work`, none while new work waits.
   void gather(Work& work);
   bool has_deliveries() const;
@@ -142,10 +152,12 @@ class Intake {
   std::vector<Settlement> settlements_;
   std::vector<DeliveryOutcome> deliveries_made_;
   std::vector<Link> links_;
+  uint64_t openings_ = 0;
   std::vector<EndWaiter> waiters_;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   std::optional<Error> refusal_;
+  std::optional<Error> failure_;
   bool closed_ = false;
   bool refuses_deliveries_ = false;
   bool working_ = false;  ///< a turn is under way

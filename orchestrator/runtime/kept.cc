@@ -1,25 +1,30 @@
 #include "orchestrator/runtime/kept.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
 
 Status Kept::load(const View& view) {
+  std::map<uint64_t, uint64_t> openings;  // known to this process alone
+  for (const Row& row : rows_) openings.emplace(row.number, row.openings);
   rows_.clear();
   batch_.clear();
   bytes_ = 0;
   return each_sent(view, [&](uint64_t number, SentRecord record) {
     for (const Message& message : record.messages) bytes_ += message.bytes;
-    rows_.push_back({number, std::move(record)});
+    const auto known = openings.find(number);
+    rows_.push_back({number, std::move(record), known == openings.end() ? 0 : known->second});
+    last_number_ = std::max(last_number_, number);
   });
 }
 
 void Kept::write(Transaction& tx, int64_t stream_created, TimePoint now) {
-  if (batch_.empty()) return;
-  for (const Message& message : batch_) bytes_ += message.bytes;
-  const uint64_t number = rows_.empty() ? 1 : rows_.back().number + 1;
-  rows_.push_back({number, {stream_created, now, std::exchange(batch_, {})}});
-  write_sent(tx, number, rows_.back().record);
+  for (auto& [openings, messages] : std::exchange(batch_, {})) {
+    for (const Message& message : messages) bytes_ += message.bytes;
+    rows_.push_back({++last_number_, {stream_created, now, std::move(messages)}, openings});
+    write_sent(tx, last_number_, rows_.back().record);
+  }
 }
 
 void Kept::trim(Transaction& tx, TimePoint now) {
@@ -47,10 +52,10 @@ size_t Kept::erase_oldest(Transaction& tx) {
 }
 
 std::vector<Kept::Message> Kept::take_behind(Transaction& tx, int64_t stream_created,
-                                             uint64_t sequence) {
+                                             uint64_t sequence, uint64_t openings) {
   std::vector<Message> taken;
   for (Row& row : rows_) {
-    if (row.record.stream_created != stream_created) continue;
+    if (row.record.stream_created != stream_created || row.openings >= openings) continue;
     const size_t before = taken.size();
     std::erase_if(row.record.messages, [&](const Message& message) {
       if (message.sequence <= sequence) return false;

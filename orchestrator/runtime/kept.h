@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -36,8 +37,9 @@ class Kept {
 
   Status load(const View& view);
 
-  /// One that the batch in hand takes note of; write() brings those to the store.
-  void add(const Message& message) { batch_.push_back(message); }
+  /// One that the batch in hand takes note of; write() brings those to the store. `openings`: how
+  /// often the event stream had begun to be opened when the broker acknowledged it.
+  void add(const Message& message, uint64_t openings) { batch_[openings].push_back(message); }
   void write(Transaction& tx, int64_t stream_created, TimePoint now);
 
   /// Erases what has been kept for long enough, or is too much.
@@ -45,8 +47,10 @@ class Kept {
   /// Erases the oldest, whatever their age.
   void drop(Transaction& tx);
 
-  /// Takes out those that stood behind that sequence of that stream: they are to be sent again.
-  std::vector<Message> take_behind(Transaction& tx, int64_t stream_created, uint64_t sequence);
+  /// Takes out those that stood behind that sequence of that stream and were acknowledged with
+  /// fewer openings: they are to be sent again.
+  std::vector<Message> take_behind(Transaction& tx, int64_t stream_created, uint64_t sequence,
+                                   uint64_t openings);
 
   /// The numbers from that one on, in no order.
   std::vector<uint64_t> numbers_from(uint64_t number) const;
@@ -55,13 +59,17 @@ class Kept {
   struct Row {
     uint64_t number = 0;
     SentRecord record;
+    /// When its messages were acknowledged, as openings of the stream; not stored: what an earlier
+    /// process left was acknowledged before any of this one.
+    uint64_t openings = 0;
   };
   size_t erase_oldest(Transaction& tx);
 
   KeptLimits limits_;
-  std::deque<Row> rows_;  ///< oldest first
+  std::deque<Row> rows_;      ///< oldest first
+  uint64_t last_number_ = 0;  ///< no row gets the number of one that this process has seen
   uint64_t bytes_ = 0;
-  std::vector<Message> batch_;
+  std::map<uint64_t, std::vector<Message>> batch_;  ///< by openings
 };
 
 }  // namespace millrace

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <utility>
 
 #include "model/instance.h"
 
@@ -11,12 +13,18 @@ namespace millrace {
 
 class Living {
  public:
-  void clear() { counts_.clear(); }
+  void clear() {
+    counts_.clear();
+    batch_.clear();
+  }
 
-  void began(WorkflowNumber workflow) { ++counts_[workflow]; }
-  void ended(WorkflowNumber workflow) {
-    const auto found = counts_.find(workflow);
-    if (--found->second == 0) counts_.erase(found);
+  void began(WorkflowNumber workflow) { change(workflow, 1); }
+  void ended(WorkflowNumber workflow) { change(workflow, -1); }
+
+  /// The batch in hand is on disk, or it is lost.
+  void committed() { batch_.clear(); }
+  void undo() {
+    for (const auto& [workflow, by] : std::exchange(batch_, {})) add(workflow, -by);
   }
 
   bool any(WorkflowNumber workflow) const { return counts_.contains(workflow); }
@@ -26,7 +34,18 @@ class Living {
   }
 
  private:
+  void change(WorkflowNumber workflow, int64_t by) {
+    batch_[workflow] += by;
+    add(workflow, by);
+  }
+  void add(WorkflowNumber workflow, int64_t by) {
+    size_t& count = counts_[workflow];
+    count += static_cast<size_t>(by);
+    if (count == 0) counts_.erase(workflow);
+  }
+
   std::map<WorkflowNumber, size_t> counts_;
+  std::map<WorkflowNumber, int64_t> batch_;  ///< what it has added
 };
 
 }  // namespace millrace

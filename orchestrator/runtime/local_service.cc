@@ -148,7 +148,17 @@ Result<Json> LocalService::check_rows() {
 Status LocalService::ready() {
   TRY(parts_.processor.started());
   TRY(parts_.reads_events());
+  TRY(parts_.runs_tasks());
+  TRY(parts_.evaluates());
   return parts_.processor.ready();
+}
+
+std::string LocalService::metrics() {
+  PartLevels levels = parts_.levels();
+  levels.reads_events = parts_.reads_events().has_value();
+  levels.runs_tasks = parts_.runs_tasks().has_value();
+  parts_.metrics.set(levels);
+  return parts_.metrics.text();
 }
 
 Json LocalService::info() {
@@ -156,6 +166,9 @@ Json LocalService::info() {
   const Status reads = parts_.reads_events();
   info["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list()}};
   if (!reads) info["broker"]["waitingFor"] = reads.error().message;
+  const auto unreadable =
+      read([&](const View& view) { return parts_.queries.unreadable_settings(view); });
+  if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
   return info;
 }
 

@@ -30,6 +30,9 @@ class LocalService final : public Service {
     Metrics& metrics;
     const BrokerLosses& losses;
     std::function<Status()> reads_events;  ///< whether the event stream is being read, or why not
+    std::function<Status()> runs_tasks;    ///< whether tasks go out and answers come in, or why not
+    std::function<Status()> evaluates;     ///< whether evaluations have a worker, or why not
+    std::function<PartLevels()> levels;    ///< but for what the three above say
     ProgramCheck check_programs;
     SchemaCheck check_schemas;
     /// Reads the dead letters of a namespace from the broker.
@@ -68,7 +71,7 @@ class LocalService final : public Service {
   void verify(Done done) override;
   Status ready() override;
   Json info() override;
-  std::string metrics() override { return parts_.metrics.text(); }
+  std::string metrics() override;
 
  private:
   NamesService named_services(std::string_view space);

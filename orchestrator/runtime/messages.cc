@@ -54,13 +54,15 @@ bool is_header_value(std::string_view value) {
                      [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t'; });
 }
 
-/// Headers as received, but for those that the broker reads as its own, and those that cannot be
-/// sent again.
+/// Headers as received, but for those that the broker or its clients read as their own, and those
+/// that cannot be sent again. An empty message with the header Status is taken by clients for one
+/// of the server itself, so whoever reads the dead letters would not see it.
 void keep_headers(const Headers& received, Headers& headers) {
   size_t size = 0;
   for (const auto& [name, value] : received) {
     const std::string lower = to_lower(name);
     if (lower.starts_with("nats-") || lower.starts_with("millrace-")) continue;
+    if (lower == "status" || lower == "description") continue;
     if (!is_header_name(name) || !is_header_value(value)) continue;
     size += name.size() + value.size() + 4;
     if (size > kMaxKeptHeaders) return;

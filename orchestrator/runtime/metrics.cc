@@ -1,6 +1,8 @@
 #include "orchestrator/runtime/metrics.h"
 
 #include <array>
+#include <mutex>
+#include <utility>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -9,6 +11,24 @@
 #include <prometheus/text_serializer.h>
 
 namespace millrace {
+namespace {
+
+/// A counter of what is counted elsewhere, where it may begin anew.
+class Followed {
+ public:
+  explicit Followed(prometheus::Counter& counter) : counter_(counter) {}
+
+  void set(uint64_t total) {
+    const uint64_t before = std::exchange(last_, total);
+    counter_.Increment(static_cast<double>(total < before ? total : total - before));
+  }
+
+ private:
+  prometheus::Counter& counter_;
+  uint64_t last_ = 0;
+};
+
+}  // namespace
 
 struct Metrics::Series {
   prometheus::Registry registry;
@@ -50,6 +70,11 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+  prometheus::Counter& damaged =
+      counter("millrace_instances_damaged_total",
+              "Times that an instance was passed over because its rows are damaged.");
+  prometheus::Counter& rows_purged =
+      counter("millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
               "Answers of workers thrown away: their subject names no task, or not its namespace.");
@@ -96,6 +121,42 @@ struct Metrics::Series {
             "1 while new work has to wait: the outbox or the store is too full.");
   prometheus::Gauge& fan_out = gauge(
       "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
+  Followed patterns_over_limit{
+      counter("millrace_patterns_over_limit_total",
+              "Times that a pattern on a context attribute ran into its limit and did not match.")};
+
+  std::mutex parts_lock;  // guards what follows
+  prometheus::Gauge& reads_events =
+      gauge("millrace_reads_events", "1 while the event stream is being read.");
+  prometheus::Gauge& runs_tasks =
+      gauge("millrace_runs_tasks", "1 while tasks are sent to the broker and answers read.");
+  Followed consumers{counter("millrace_event_consumers_total",
+                             "Consumers made to read the event stream: one for each connection.")};
+  Followed consumer_gaps{counter("millrace_event_consumer_gaps_total",
+                                 "Consumers given up because messages got lost on the way.")};
+  Followed read_directly{
+      counter("millrace_events_read_directly_total",
+              "Messages that no consumer could deliver and that were read without one.")};
+  prometheus::Gauge& tasks_unsent =
+      gauge("millrace_tasks_unsent", "Tasks that the broker has not taken yet.");
+  Followed answers{counter("millrace_task_answers_total", "Answers of workers read.")};
+  prometheus::Gauge& evaluations_waiting =
+      gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
+  prometheus::Gauge& evaluations_running =
+      gauge("millrace_evaluations_running", "Evaluations that a jq worker has.");
+  prometheus::Gauge& jq_workers = gauge("millrace_jq_workers", "Worker processes that are ready.");
+  Followed jq_workers_started{
+      counter("millrace_jq_workers_started_total", "Worker processes started.")};
+  Followed jq_workers_crashed{
+      counter("millrace_jq_workers_crashed_total", "Worker processes that died of a program.")};
+  Followed jq_worker_start_failures{
+      counter("millrace_jq_worker_start_failures_total",
+              "Worker processes that could not be started or died before any work.")};
+  Followed evaluations_overran{
+      counter("millrace_evaluations_overran_total",
+              "Evaluations that ran over their slice and went on on a slow worker.")};
+  Followed evaluations_timed_out{
+      counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -128,6 +189,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
+  add(series_->damaged, counts.instances_damaged);
+  add(series_->rows_purged, counts.rows_purged);
   add(series_->answers_stray, counts.answers_stray);
   add(series_->groups_uncorrelated, counts.groups_uncorrelated);
   add(series_->groups_expired, counts.groups_expired);
@@ -151,6 +214,26 @@ void Metrics::set(const Levels& levels) {
   series_->outbox_bytes.Set(static_cast<double>(levels.outbox_bytes));
   series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
+  series_->patterns_over_limit.set(levels.patterns_over_limit);
+}
+
+void Metrics::set(const PartLevels& levels) {
+  const std::lock_guard lock(series_->parts_lock);
+  series_->reads_events.Set(levels.reads_events ? 1 : 0);
+  series_->runs_tasks.Set(levels.runs_tasks ? 1 : 0);
+  series_->consumers.set(levels.consumers);
+  series_->consumer_gaps.set(levels.consumer_gaps);
+  series_->read_directly.set(levels.messages_read_directly);
+  series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
+  series_->answers.set(levels.answers);
+  series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
+  series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));
+  series_->jq_workers.Set(static_cast<double>(levels.jq_workers));
+  series_->jq_workers_started.set(levels.jq_workers_started);
+  series_->jq_workers_crashed.set(levels.jq_workers_crashed);
+  series_->jq_worker_start_failures.set(levels.jq_worker_start_failures);
+  series_->evaluations_overran.set(levels.evaluations_overran);
+  series_->evaluations_timed_out.set(levels.evaluations_timed_out);
 }
 
 void Metrics::count(const BrokerLoss& loss) {

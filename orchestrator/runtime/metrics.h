@@ -20,6 +20,31 @@ struct Levels {
   size_t tasks = 0;      ///< that have not ended
   size_t fan_out = 0;    ///< instances that an event under way has still to reach
   bool refuses = false;  ///< new work has to wait
+  /// Times that a pattern ran into its limit and so did not match, since the listeners were loaded.
+  uint64_t patterns_over_limit = 0;
+};
+
+/// How the parts around the engine stand; asked for when the metrics are. Totals are since the
+/// process began.
+struct PartLevels {
+  bool reads_events = false;
+  bool runs_tasks = false;
+
+  uint64_t consumers = 0;               ///< made to read the event stream
+  uint64_t consumer_gaps = 0;           ///< of them, those that messages got lost on the way to
+  uint64_t messages_read_directly = 0;  ///< that no consumer could deliver
+
+  size_t tasks_unsent = 0;     ///< that the broker has not taken yet
+  uint64_t answers = 0;        ///< of workers
+
+  size_t evaluations_waiting = 0;  ///< for a jq worker
+  size_t evaluations_running = 0;
+  size_t jq_workers = 0;  ///< that are ready
+  uint64_t jq_workers_started = 0;
+  uint64_t jq_workers_crashed = 0;
+  uint64_t jq_worker_start_failures = 0;
+  uint64_t evaluations_overran = 0;    ///< their slice of a fast worker
+  uint64_t evaluations_timed_out = 0;  ///< or checks of programs
 };
 
 /// As labels and `/v1/info` have it.
@@ -37,6 +62,7 @@ class Metrics {
   /// Of a task: how long after it was handed out somebody began with it.
   void schedule_to_start(Duration after);
   void set(const Levels& levels);
+  void set(const PartLevels& levels);
 
   /// The text exposition format 0.0.4.
   std::string text() const;

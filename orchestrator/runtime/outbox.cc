@@ -40,10 +40,10 @@ Status Outbox::forget_batch(const View& view) {
 }
 
 Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
-                      Duration elapsed, Then then) {
+                      uint64_t openings, Duration elapsed, Then then) {
   const bool too_large = !ack && ack.error().code == kTooLarge;
   uint64_t letter_bytes = 0;
-  if (ack) TRY(was_taken(tx, number, ack->sequence, then));
+  if (ack) TRY(was_taken(tx, number, ack->sequence, openings, then));
   if (too_large) letter_bytes = TRY(bury(tx, number, ack.error()));
   const auto found = under_way_.find(number);
   if (found == under_way_.end()) return {};  // told again
@@ -62,7 +62,8 @@ Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>
   return {};
 }
 
-Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, Then then) {
+Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, uint64_t openings,
+                         Then then) {
   if (then == Then::kErase) {
     erase_outbox(tx, number);
     return {};
@@ -74,7 +75,7 @@ Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, Th
     message = describe(*record);
   }
   if (message.is_event) {
-    kept_.add({.number = number, .sequence = sequence, .bytes = message.bytes});
+    kept_.add({.number = number, .sequence = sequence, .bytes = message.bytes}, openings);
   } else {
     erase_outbox(tx, number);
   }
@@ -123,8 +124,10 @@ void Outbox::line_moves_on(const InstanceId& instance) {
   --behind_;
 }
 
-void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to) {
-  const std::vector<Kept::Message> lost = kept_.take_behind(tx, stream_created, intact_to);
+void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
+                           uint64_t openings) {
+  const std::vector<Kept::Message> lost =
+      kept_.take_behind(tx, stream_created, intact_to, openings);
   if (lost.empty()) return;
   spdlog::warn("{} messages that the broker had acknowledged and lost are sent again", lost.size());
   if (!again_) again_ = Again{.from = lost.front().number};
@@ -184,22 +187,32 @@ Status Outbox::pump(const View& view, Duration elapsed) {
     due_.merge(failed_);
     retry_at_.reset();
   }
+  Status done;
   for (const uint64_t number : std::exchange(due_, {})) {
-    auto record = TRY(read_outbox(view, number));
-    if (!record) return fail("store.corrupt", "a message of the outbox is gone");
-    send(number, std::move(*record));
+    auto record = read_outbox(view, number);
+    if (record && *record) {
+      send(number, std::move(**record));
+      continue;
+    }
+    Status missing = fail("store.corrupt", "a message of the outbox is gone");
+    if (!record) {  // it is read again
+      missing = tl::unexpected(record.error());
+      due_.insert(number);
+    }
+    if (done) done = std::move(missing);
   }
-  if (!has_more_ || taken() >= kWindow) return {};
+  if (!has_more_ || taken() >= kWindow) return done;
   has_more_ = false;
-  TRY(each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
-    next_ = number + 1;
-    if (passes_over(number)) return true;
-    take(number, TRY(decode_outbox(view, number, row)));
-    has_more_ = taken() >= kWindow;
-    return !has_more_;
-  }));
+  const Status read =
+      each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
+        if (!passes_over(number)) take(number, TRY(decode_outbox(view, number, row)));
+        next_ = number + 1;
+        has_more_ = taken() >= kWindow;
+        return !has_more_;
+      });
+  if (!read) has_more_ = true;
   if (!has_more_) no_more_ = {};
-  return {};
+  return done ? read : done;
 }
 
 void Outbox::take(uint64_t number, OutboxRecord record) {

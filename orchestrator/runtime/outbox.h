@@ -51,15 +51,19 @@ class Outbox {
   /// Takes in what `settled` told: keeps the row or erases it, notes that it must be sent again, or
   /// puts a dead letter in the place of what is too large. To be told again when the batch in which
   /// it was is lost. end_settling() follows before that batch ends.
-  Status settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, Duration elapsed,
-                Then then);
+  /// `openings`: how often the event stream had begun to be opened when the broker said it.
+  Status settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, uint64_t openings,
+                Duration elapsed, Then then);
   void end_settling(Transaction& tx, int64_t stream_created, TimePoint now) {
     kept_.write(tx, stream_created, now);
   }
 
   /// Of the event stream that was opened, what it took behind that sequence is lost: once the batch
-  /// is on disk, it is sent again. To be told again when the batch is lost.
-  void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to);
+  /// is on disk, it is sent again. Not lost is what was acknowledged with at least `openings`: the
+  /// stream had been asked for its state before, and had no way to know of it. To be told again
+  /// when the batch is lost.
+  void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
+                     uint64_t openings);
 
   /// For batches that write something anyway: erases what has been kept for long enough.
   void trim_kept(Transaction& tx, TimePoint now) { kept_.trim(tx, now); }
@@ -75,7 +79,8 @@ class Outbox {
   /// waits before them; else they are read again when their turn comes.
   void committed(std::vector<NumberedMessage> messages, bool sends);
 
-  /// Sends what is committed and due, as far as the window reaches.
+  /// Sends what is committed and due, as far as the window reaches. What cannot be read is left for
+  /// the next call; the error is the first of those.
   Status pump(const View& view, Duration elapsed);
 
   /// Whether pump() would send something now.
@@ -103,7 +108,8 @@ class Outbox {
 
   static Message describe(const OutboxRecord& record);
   size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
-  Status was_taken(Transaction& tx, uint64_t number, uint64_t sequence, Then then);
+  Status was_taken(Transaction& tx, uint64_t number, uint64_t sequence, uint64_t openings,
+                   Then then);
   Result<uint64_t> bury(Transaction& tx, uint64_t number, const Error& error);
   void failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed);
   void line_moves_on(const InstanceId& instance);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -31,6 +32,13 @@ constexpr size_t kRowsOfAWaiter = 2;
 /// one, at most so long, unless they are many.
 constexpr Duration kSettleDelay{20};
 
+/// Keeps the first error in `done`, with what it was met at.
+void note_first(Status& done, std::string_view what, const Status& status) {
+  if (!done || status) return;
+  const Error& error = status.error();
+  done = fail(error.code, fmt::format("{}: {}", what, error.message));
+}
+
 /// Whether it starts something new.
 bool is_tick(const TimerInput& timer) {
   return std::holds_alternative<TimerInput::OfSchedule>(timer.owner);
@@ -49,7 +57,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
-                intake_.settled({number, std::move(ack)});
+                intake_.settled(number, std::move(ack));
               }),
       pressure_(parts_.environment, options.marks),
       batch_({.tx = tx_,
@@ -96,7 +104,7 @@ Status Processor::learn_from_death() {
       spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
                     to_string(id), left->deaths);
       BatchOutcome outcome = TRY(commit({}, now, Limit::kPassed));
-      act({}, std::move(outcome));
+      note_undone(act({}, std::move(outcome)));
       return {};
     }
   }
@@ -112,6 +120,8 @@ Status Processor::load_caches() {
   unfinished_.clear();
   held_.clear();
   ticks_.clear();
+  released_.clear();
+  newly_held_ = 0;
   TRY(catalog_.load(tx_));
   TRY(dedupe_.load(tx_));
   TRY(recent_.load(tx_));
@@ -120,7 +130,7 @@ Status Processor::load_caches() {
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   for (const auto& [number, entry] : catalog_.workflows()) {
     const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
-    waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events);
+    TRY(waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events));
     if (!workflow->start.cron) continue;
     const auto row = TRY(read_schedule(tx_, number));
     if (!row) return fail("store.corrupt", "a schedule has no row");
@@ -130,12 +140,22 @@ Status Processor::load_caches() {
   read_ = 0;
   waiting_.reserve(tx_.about_rows(Table::kLive) / kRowsOfAWaiter);
   const auto read = [&](const auto& put) { return each_living(tx_, put); };
+  size_t orphans = 0;
   TRY(read_ahead<Instance>(read, [&](Instance head) {
     if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
-    waiting_.update(catalog_.name_of(head.space), head);
+    if (!catalog_.has_namespace(head.space)) {
+      ++orphans;
+      return;
+    }
+    const Status waits = waiting_.update(catalog_.name_of(head.space), head);
+    if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
     living_.began(head.revision.workflow);
     if (is_on_its_way(head)) on_their_way.push_back(std::move(head));
   }));
+  if (orphans > 0) {
+    spdlog::warn("{} living instances are of namespaces that do not exist; they are skipped",
+                 orphans);
+  }
   for (const Instance& head : on_their_way) {
     recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));
     if (head.phase == Phase::kWaiting) continue;
@@ -143,6 +163,7 @@ Status Processor::load_caches() {
     unfinished_.push_back({head.space, head.id});
   }
   TRY(each_delayed(tx_, [&](uint64_t number, const DelayedRecord& record) {
+    if (!catalog_.has_namespace(record.space)) return;
     waiting_.arm_delayed(number, record.at);
   }));
   TRY(each_grouped(tx_, [&](const GroupedEvent& event) {
@@ -152,7 +173,9 @@ Status Processor::load_caches() {
     TRY(catalog_.create_namespace(tx_, std::string(kDefaultNamespace), parts_.clock.now()));
     TRY(tx_.commit());
   }
-  return batch_.load();
+  TRY(batch_.load());
+  batch_committed();
+  return {};
 }
 
 void Processor::start() {
@@ -182,6 +205,7 @@ Status Processor::ready() const {
   if (!connected_) {
     return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
   }
+  TRY(intake_.goes_on());
   return takes_new_work();
 }
 
@@ -211,14 +235,21 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(*retry_at_ - elapsed);
     return next;
   }
-  if (!unfinished_.empty() || !left_.empty() || tasks_.has_due() || (sends_ && outbox_.has_due()) ||
+  if (redo_at_) {
+    sooner(*redo_at_ - elapsed);
+  } else if (tasks_.has_due() || (sends_ && outbox_.has_due())) {
+    sooner(Duration(0));
+  }
+  if (!unfinished_.empty() || !left_.empty() || batch_.has_purges() ||
       (!pressure_.is_on() && (batch_.is_unfinished() || !ticks_.empty()))) {
     sooner(Duration(0));
   }
   if (const auto deadline = waiting_.next_deadline()) {
     sooner(*deadline - std::max(time_, parts_.clock.now()));
   }
-  if (const auto due = hooks_.next_due()) sooner(*due - std::max(time_, parts_.clock.now()));
+  if (const auto due = hooks_.next_due(); due && !redo_at_) {
+    sooner(*due - std::max(time_, parts_.clock.now()));
+  }
   if (const auto silence = tasks_.next_silence()) sooner(*silence - elapsed);
   if (sends_ && outbox_.retry_at()) sooner(*outbox_.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
@@ -261,10 +292,11 @@ bool Processor::turn() {
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
   Result<BatchOutcome> outcome = commit(apply(work, now), now, Limit::kKept);
   if (outcome) {
-    act(work.links, std::move(*outcome));
+    note_lost(std::nullopt);
+    Status done = act(work.links, std::move(*outcome));
     // What a load has found goes out behind the timers that were due by then.
-    const Status handed_out = tasks_.hand_out_due(tx_);
-    if (!handed_out) spdlog::error("reading the tasks: {}", handed_out.error().message);
+    note_first(done, "the tasks", tasks_.hand_out_due(tx_));
+    note_undone(done);
     for (const TaskNews& news : work.tasks) {
       if (!news.stored) continue;
       crash_point(CrashPoint::kToldStored);
@@ -308,6 +340,7 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
   }
   crash_point(CrashPoint::kFinished);
   TRY(tx_.commit(limit));
+  batch_committed();
   return outcome;
 }
 
@@ -345,7 +378,7 @@ Status Processor::apply(Work& work, TimePoint now) {
     crash_point(CrashPoint::kResultApplied);
   }
   for (const InstanceId& task : tasks_.silent()) TRY(batch_.apply({now, SilenceInput{task}}));
-  return {};
+  return batch_.purge();
 }
 
 Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now) {
@@ -356,17 +389,17 @@ Status Processor::apply(const std::vector<CommandInput>& commands, TimePoint now
   return {};
 }
 
-/// What the broker says of our messages. An acknowledgement that came before the stream was opened
-/// tells what was in it then, so it counts first.
+/// What the broker says of our messages. Acknowledgements count first: those that came before the
+/// stream was asked for its state say what was in it then.
 Status Processor::hear(const Work& work, TimePoint now, Outbox::Then then) {
-  for (const auto& [number, ack] : work.settlements) {
-    TRY(outbox_.settle(tx_, number, ack, parts_.clock.elapsed(), then));
+  for (const auto& [number, ack, openings] : work.settlements) {
+    TRY(outbox_.settle(tx_, number, ack, openings, parts_.clock.elapsed(), then));
     crash_point(CrashPoint::kAckApplied);
   }
   outbox_.end_settling(tx_, batch_.cursor().stream_created, now);
-  for (const Link& opened : work.links) {
+  for (const auto& [opened, openings] : work.links) {
     if (!opened) continue;
-    outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to);
+    outbox_.stream_opened(tx_, opened->position.stream_created, opened->intact_to, openings);
   }
   return {};
 }
@@ -440,12 +473,14 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
     const auto end = std::find_if(held_.begin(), held_.end(),
                                   [&](const TimerInput& timer) { return timer.deadline > time; });
     due_.insert(due_.begin(), held_.begin(), end);
+    released_.insert(released_.end(), held_.begin(), end);
     held_.erase(held_.begin(), end);
   }
   if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
     if (hold && TRY(batch_.may_be_overtaken(timer))) {
       held_.push_back(std::move(timer));
+      ++newly_held_;
     } else if (pressure_.is_on() && is_tick(timer)) {
       ticks_.push_back(std::move(timer));
     } else {
@@ -467,11 +502,11 @@ void Processor::lose_batch(Work work, const Error& error) {
     std::abort();
   }
   spdlog::error("a batch could not be written and will be tried again: {}", error.message);
-  forget_batch();
+  note_lost(error);
+  forget_batch(work);
   if (error.code == "store.full") make_room(work);
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
-  work.continues.clear();                   // found again by load()
   move_all(left_.commands, work.commands);  // what making room has left to do
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.results, work.results);
@@ -481,16 +516,110 @@ void Processor::lose_batch(Work work, const Error& error) {
   retry_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
 }
 
-/// Makes the caches anew.
-void Processor::forget_batch() {
+/// Brings the caches back in step with the last commit: what the batch has changed in them, and no
+/// more.
+void Processor::forget_batch(Work& work) {
+  Status undone = undo_batch();
+  if (undone) {
+    move_all(unfinished_, work.continues);
+    unfinished_ = std::move(work.continues);
+    work.continues.clear();
+    return;
+  }
+  spdlog::error("a lost batch could not be undone, all is read anew: {}", undone.error().message);
   tx_.drop();
-  Status loaded = outbox_.forget_batch(tx_);
-  if (loaded) loaded = load_caches();
-  if (!loaded) {
-    spdlog::critical("the store cannot be read again: {}", loaded.error().message);
+  undone = load_caches();
+  work.continues.clear();  // found again
+  if (!undone) {
+    spdlog::critical("the store cannot be read again: {}", undone.error().message);
     in_hand_.end();
     std::abort();
   }
+}
+
+void Processor::batch_committed() {
+  catalog_.committed();
+  waiting_.committed();
+  living_.committed();
+  dedupe_.committed();
+  recent_.committed();
+  tasks_.committed();
+  hooks_.committed();
+  batch_.committed();
+  released_.clear();
+  newly_held_ = 0;
+  ticks_before_ = ticks_;
+}
+
+Status Processor::undo_batch() {
+  tx_.drop();
+  TRY(outbox_.forget_batch(tx_));
+  std::set<WorkflowNumber> workflows = TRY(catalog_.undo(tx_));
+  living_.undo();
+  dedupe_.undo();
+  tasks_.undo();
+  hooks_.undo();
+  held_.erase(held_.end() - static_cast<ptrdiff_t>(newly_held_), held_.end());
+  held_.insert(held_.begin(), released_.begin(), released_.end());
+  ticks_ = ticks_before_;
+
+  const Waiting::Changes changes = waiting_.undo();
+  workflows.insert(changes.workflows.begin(), changes.workflows.end());
+  for (const WorkflowNumber number : workflows) TRY(restore_workflow(number));
+  std::set<std::pair<NamespaceNumber, InstanceId>> instances(changes.instances.begin(),
+                                                             changes.instances.end());
+  const auto on_their_way = recent_.undo();
+  instances.insert(on_their_way.begin(), on_their_way.end());
+  for (const auto& [space, id] : instances) TRY(restore_instance(space, id));
+  for (const uint64_t number : changes.delayed) {
+    const auto record = TRY(read_delayed(tx_, number));
+    if (record && catalog_.has_namespace(record->space)) {
+      waiting_.arm_delayed(number, record->at);
+    } else {
+      waiting_.disarm_delayed(number);
+    }
+  }
+  for (const uint64_t number : changes.grouped) {
+    const auto event = TRY(read_grouped(tx_, number));
+    if (event && event->record.expires) {
+      waiting_.arm_grouped(number, *event->record.expires);
+    } else {
+      waiting_.disarm_grouped(number);
+    }
+  }
+  TRY(batch_.undo());
+  batch_committed();
+  return {};
+}
+
+Status Processor::restore_workflow(WorkflowNumber number) {
+  const WorkflowEntry* const entry = catalog_.find_workflow(number);
+  waiting_.disarm_schedule(number);
+  if (entry == nullptr) return waiting_.set_start("", number, {});
+  const auto workflow = TRY(catalog_.definition(tx_, {number, entry->latest}));
+  TRY(waiting_.set_start(catalog_.name_of(entry->space), number, workflow->start.events));
+  if (!workflow->start.cron) return {};
+  const auto row = TRY(read_schedule(tx_, number));
+  if (!row) return fail("store.corrupt", "a schedule has no row");
+  const TimePoint tick = workflow->start.cron->next(row->from);
+  const auto is_it = [&](const TimerInput& timer) {
+    const auto* const owner = std::get_if<TimerInput::OfSchedule>(&timer.owner);
+    return owner != nullptr && owner->workflow == number;
+  };
+  if (std::none_of(ticks_.begin(), ticks_.end(), is_it)) waiting_.arm_schedule(number, tick);
+  return {};
+}
+
+Status Processor::restore_instance(NamespaceNumber space, const InstanceId& id) {
+  const auto head = TRY(read_living_head(tx_, space, id));
+  if (!head || !catalog_.has_namespace(space)) {
+    recent_.forget(id);
+    return waiting_.update("", Instance{.id = id, .space = space});
+  }
+  const Status waits = waiting_.update(catalog_.name_of(space), *head);
+  if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
+  recent_.update(*head, TRY(catalog_.awaited(tx_, head->revision, head->state)));
+  return {};
 }
 
 /// What takes things away does not wait for room: it is taken out of the lost batch and written
@@ -509,10 +638,11 @@ void Processor::make_room(Work& work) {
   Status applied = hear(room, time_, Outbox::Then::kErase);
   outbox_.drop_kept(tx_);
   if (applied) applied = apply(room.commands, time_);
+  if (applied) applied = batch_.purge();
   Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
-  if (outcome) return act(room.links, std::move(*outcome));
+  if (outcome) return note_undone(act(room.links, std::move(*outcome)));
   spdlog::error("nor could room be made: {}", outcome.error().message);
-  forget_batch();
+  forget_batch(room);
   move_all(room.commands, work.commands);
   move_all(room.settlements, work.settlements);
   move_all(room.links, work.links);
@@ -520,8 +650,10 @@ void Processor::make_room(Work& work) {
 
 // Out.
 
-void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
-  if (!links.empty()) sends_ = links.back().has_value();
+/// What is done once a batch is on disk. Returns the first read that has failed: what it was for
+/// stays due.
+Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
+  if (!links.empty()) sends_ = links.back().opened.has_value();
   parts_.metrics.count(outcome.counts);
   parts_.metrics.set({.listeners = waiting_.listeners(),
                       .timers = waiting_.timers(),
@@ -529,16 +661,17 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .outbox_bytes = outbox_.bytes(),
                       .tasks = tasks_.size(),
                       .fan_out = batch_.fan_out(),
-                      .refuses = pressure_.is_on()});
+                      .refuses = pressure_.is_on(),
+                      .patterns_over_limit = waiting_.patterns_over_limit()});
   for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
   move_all(outcome.rest, left_.commands);
-  hand_out(outcome);
+  Status done = hand_out(outcome);
   outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
-    const Status pumped = outbox_.pump(tx_, parts_.clock.elapsed());
-    if (!pumped) spdlog::error("reading the outbox: {}", pumped.error().message);
+    note_first(done, "the outbox", outbox_.pump(tx_, parts_.clock.elapsed()));
   }
+  if (!done) tx_.drop();  // it is empty, and else would remember the failure
   for (Effect& effect : outcome.effects) {
     if (auto* asked = std::get_if<Answer>(&effect)) {
       intake_.answer(asked->request, std::move(asked->result));
@@ -557,16 +690,40 @@ void Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
       CHECK(false, "publish and dead-letter effects are rows of the batch");
     }
   }
-  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(space, id);
+  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(id);
+  return done;
 }
 
 /// What is asked of others outside, and taken back.
-void Processor::hand_out(const BatchOutcome& outcome) {
-  for (const StartTask& task : outcome.tasks) tasks_.hand_out(tx_, task);
+Status Processor::hand_out(const BatchOutcome& outcome) {
+  Status done;
+  for (const StartTask& task : outcome.tasks) {
+    note_first(done, "a task", tasks_.hand_out(tx_, task));
+  }
   for (const InstanceId& task : outcome.stopped_tasks) tasks_.stop(task);
   for (const InstanceId& task : outcome.ended_tasks) tasks_.forget(task);
-  const Status sent = hooks_.pump(tx_, time_);
-  if (!sent) spdlog::error("reading the webhooks' events: {}", sent.error().message);
+  note_first(done, "the events for webhooks", hooks_.pump(tx_, time_));
+  return done;
+}
+
+/// What a read that failed has left undone behind a commit is due again, and /readyz tells of it
+/// until it is done.
+void Processor::note_undone(const Status& done) {
+  redo_at_.reset();
+  if (!done) {
+    spdlog::error("reading failed and is tried again: {}", done.error().message);
+    redo_at_ = parts_.clock.elapsed() + kStoreRetryDelay;
+    tx_.drop();  // as in act()
+  }
+  if (done && !undone_) return;
+  undone_ = done ? std::nullopt : std::optional(done.error());
+  intake_.set_failure(lost_ ? lost_ : undone_);
+}
+
+void Processor::note_lost(const std::optional<Error>& error) {
+  if (!error && !lost_) return;
+  lost_ = error;
+  intake_.set_failure(lost_ ? lost_ : undone_);
 }
 
 }  // namespace millrace

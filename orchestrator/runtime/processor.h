@@ -87,6 +87,7 @@ class Processor final : public DeliverySink, public TaskSink {
   bool deliver(std::vector<Delivery> deliveries) override {
     return intake_.deliver(std::move(deliveries));
   }
+  void opening() override { intake_.opening(); }
   void command(Command command, Done done) { intake_.command(std::move(command), std::move(done)); }
   void report(TaskReport report, std::function<void()> stored) override {
     intake_.told({std::move(report), std::move(stored)});
@@ -98,7 +99,8 @@ class Processor final : public DeliverySink, public TaskSink {
 
   /// Whether load() is done; error `starting` says how far it is.
   Status started() const;
-  /// Whether the event stream is being read, and nothing keeps new work waiting.
+  /// Whether the event stream is being read, nothing keeps new work waiting, and nothing fails that
+  /// is tried again: batches that do not reach the disk, reads behind a commit.
   Status ready() const;
   /// Why new work has to wait, if it has: `busy`, `store.full`.
   Status takes_new_work() const { return intake_.takes_new_work(); }
@@ -121,10 +123,16 @@ class Processor final : public DeliverySink, public TaskSink {
   bool is_behind() const;
   Status fire_until(TimePoint time, TimePoint now, bool hold);
   void lose_batch(Work work, const Error& error);
-  void forget_batch();
+  void forget_batch(Work& work);
+  void batch_committed();
+  Status undo_batch();
+  Status restore_workflow(WorkflowNumber number);
+  Status restore_instance(NamespaceNumber space, const InstanceId& id);
   void make_room(Work& work);
-  void act(const std::vector<Link>& links, BatchOutcome outcome);
-  void hand_out(const BatchOutcome& outcome);
+  Status act(const std::vector<Link>& links, BatchOutcome outcome);
+  Status hand_out(const BatchOutcome& outcome);
+  void note_undone(const Status& done);
+  void note_lost(const std::optional<Error>& error);
 
   ProcessorParts parts_;
   ProcessorOptions options_;
@@ -151,9 +159,16 @@ class Processor final : public DeliverySink, public TaskSink {
   std::vector<TimerInput> held_;   ///< due timers that an event still in the stream may overtake
   std::vector<TimerInput> ticks_;  ///< of schedules: that wait while new work has to
   std::vector<TimerInput> due_;
+  // What the batch in hand has done to them.
+  std::vector<TimerInput> released_;  ///< from the front of held_
+  size_t newly_held_ = 0;             ///< at the end of held_
+  std::vector<TimerInput> ticks_before_;
   std::vector<ContinueInput> unfinished_;
   Work left_;                         ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); nothing is written before
+  std::optional<Duration> redo_at_;   ///< likewise: what could not be done behind a commit is
+  std::optional<Error> lost_;         ///< why the last batch is not on disk
+  std::optional<Error> undone_;       ///< what could not be done behind the last one
   EndWaiters end_waiters_;
 
   Intake intake_;  // any thread's

@@ -114,39 +114,35 @@ Error no_instance(std::string_view space, const InstanceId& id) {
 
 }  // namespace
 
-Result<Queries::Names> Queries::names(const View& view, std::string_view space) {
-  std::optional<NamespaceNumber> number;
-  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
-    if (name == space) number = record.number;
-  }));
-  if (!number) {
-    return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", space));
+Result<NamespaceNumber> Queries::find_namespace(const View& view, std::string_view space) {
+  // What is not an identifier names none, and may be too long for a key.
+  if (is_identifier(space)) {
+    if (const auto record = TRY(read_namespace(view, space))) return record->number;
   }
-  Names names{.space = *number};
-  TRY(each_workflow(view,
-                    [&](NamespaceNumber of, std::string_view id, const WorkflowRecord& record) {
-                      if (of != *number) return;
-                      names.workflows.emplace(record.number, id);
-                      names.records.emplace(id, record);
-                    }));
-  return names;
+  return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", space));
 }
 
 Status Queries::check_namespace(const View& view, std::string_view space) {
-  TRY(names(view, space));
+  TRY(find_namespace(view, space));
   return {};
 }
 
-Result<std::pair<WorkflowRecord, Queries::Names>> Queries::find_workflow(const View& view,
-                                                                         std::string_view space,
-                                                                         std::string_view id) {
-  Names known = TRY(names(view, space));
-  const auto found = known.records.find(id);
-  if (found == known.records.end()) {
-    return fail("workflow.not_found",
-                fmt::format("there is no workflow \"{}\" in namespace \"{}\"", id, space));
+Result<Queries::Workflows> Queries::workflows_of(const View& view, std::string_view space) {
+  Workflows found;
+  TRY(each_workflow(
+      view, TRY(find_namespace(view, space)),
+      [&](std::string_view id, const WorkflowRecord& record) { found.emplace(id, record); }));
+  return found;
+}
+
+Result<WorkflowRecord> Queries::find_workflow(const View& view, std::string_view space,
+                                              std::string_view id) {
+  const NamespaceNumber number = TRY(find_namespace(view, space));
+  if (is_identifier(id)) {
+    if (const auto record = TRY(read_workflow(view, number, id))) return *record;
   }
-  return std::pair(found->second, std::move(known));
+  return fail("workflow.not_found",
+              fmt::format("there is no workflow \"{}\" in namespace \"{}\"", id, space));
 }
 
 Result<std::shared_ptr<const Workflow>> Queries::definition(const View& view, Revision revision) {
@@ -168,16 +164,32 @@ Result<Json> Queries::namespaces(const View& view) {
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
     const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
-    if (settings && !settings->empty()) item["settings"] = *settings;
+    if (!settings) {
+      item["settings"] = record.settings;
+    } else if (!settings->empty()) {
+      item["settings"] = *settings;
+    }
+    if (const auto read = read_settings(record.settings); !read) {
+      item["settingsError"] = read.error().message;
+    }
     items.push_back(std::move(item));
   }));
   return Json{{"items", std::move(items)}};
 }
 
-Result<Json> Queries::workflows(const View& view, std::string_view space) {
-  const Names known = TRY(names(view, space));
+Result<Json> Queries::unreadable_settings(const View& view) {
   Json items = Json::array();
-  for (const auto& [id, record] : known.records) {
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    const auto read = read_settings(record.settings);
+    if (!read) items.push_back({{"namespace", name}, {"error", read.error().message}});
+  }));
+  return items;
+}
+
+Result<Json> Queries::workflows(const View& view, std::string_view space) {
+  const Workflows known = TRY(workflows_of(view, space));
+  Json items = Json::array();
+  for (const auto& [id, record] : known) {
     const Revision revision{record.number, record.latest};
     const auto workflow = TRY(definition(view, revision));
     const auto stored = TRY(read_definition(view, revision));
@@ -192,7 +204,7 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
 }
 
 Result<Json> Queries::workflow(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id)).first;
+  const WorkflowRecord record = TRY(find_workflow(view, space, id));
   const Revision revision{record.number, record.latest};
   const auto workflow = TRY(definition(view, revision));
   const auto stored = TRY(read_definition(view, revision));
@@ -213,7 +225,7 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
 }
 
 Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id)).first;
+  const WorkflowRecord record = TRY(find_workflow(view, space, id));
   Json items = Json::array();
   for (uint32_t number = record.latest; number > 0; --number) {
     const auto stored = TRY(read_definition(view, {record.number, number}));
@@ -225,11 +237,14 @@ Result<Json> Queries::revisions(const View& view, std::string_view space, std::s
   return Json{{"items", std::move(items)}};
 }
 
-Result<Json> Queries::head(const View& view, const Names& names, const Instance& instance) {
+Result<Json> Queries::head(const View& view, const Instance& instance) {
   const auto workflow = TRY(definition(view, instance.revision));
-  const auto name = names.workflows.find(instance.revision.workflow);
+  if (instance.state >= workflow->states.size()) {
+    return fail("store.corrupt", fmt::format("instance {} is in a state that its workflow lacks",
+                                             to_string(instance.id)));
+  }
   Json json{{"id", to_string(instance.id)},
-            {"workflow", name == names.workflows.end() ? workflow->id : name->second},
+            {"workflow", workflow->id},
             {"revision", instance.revision.number},
             {"status", to_string(instance.status)},
             {"state", workflow->states[instance.state]->common().id},
@@ -249,24 +264,16 @@ Result<Json> Queries::head(const View& view, const Names& names, const Instance&
 
 Result<Json> Queries::instances(const View& view, std::string_view space,
                                 const InstanceFilter& filter) {
-  const Names known = TRY(names(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, space));
   std::optional<WorkflowNumber> workflow;
-  if (!filter.workflow.empty()) {
-    const auto found = known.records.find(filter.workflow);
-    if (found == known.records.end()) {
-      return fail(
-          "workflow.not_found",
-          fmt::format("there is no workflow \"{}\" in namespace \"{}\"", filter.workflow, space));
-    }
-    workflow = found->second.number;
-  }
+  if (!filter.workflow.empty()) workflow = TRY(find_workflow(view, space, filter.workflow)).number;
   std::optional<InstanceId> before;
   if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
 
   Json items = Json::array();
   Json next = nullptr;
   Status status;
-  TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
+  TRY(each_instance_backward(view, number, before, [&](const Instance& one) {
     if (filter.since && one.started_at < *filter.since) return false;
     if (workflow && one.revision.workflow != *workflow) return true;
     const auto& wanted = filter.statuses;
@@ -276,7 +283,7 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
       next = items.back()["id"];
       return false;
     }
-    Result<Json> json = head(view, known, one);
+    Result<Json> json = head(view, one);
     if (json) {
       items.push_back(std::move(*json));
     } else {
@@ -289,10 +296,9 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
 }
 
 Result<Json> Queries::instance(const View& view, std::string_view space, const InstanceId& id) {
-  const Names known = TRY(names(view, space));
-  const auto found = TRY(read_instance(view, known.space, id));
+  const auto found = TRY(read_instance(view, TRY(find_namespace(view, space)), id));
   if (!found) return tl::unexpected(no_instance(space, id));
-  Json json = TRY(head(view, known, *found));
+  Json json = TRY(head(view, *found));
   json["input"] = shown(found->input, found->sealed);
   json["data"] = shown(found->data, found->sealed);
   uint32_t attempt = found->attempt;
@@ -317,8 +323,7 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
 }
 
 Result<Json> Queries::history(const View& view, std::string_view space, const InstanceId& id) {
-  const Names known = TRY(names(view, space));
-  const auto found = TRY(read_instance(view, known.space, id));
+  const auto found = TRY(read_instance(view, TRY(find_namespace(view, space)), id));
   if (!found) return tl::unexpected(no_instance(space, id));
   Json items = Json::array();
   for (const HistoryRecord& record : TRY(read_history(view, *found))) {
@@ -355,9 +360,9 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
 }
 
 Result<Json> Queries::schedules(const View& view, std::string_view space) {
-  const Names known = TRY(names(view, space));
+  const Workflows known = TRY(workflows_of(view, space));
   Json items = Json::array();
-  for (const auto& [id, record] : known.records) {
+  for (const auto& [id, record] : known) {
     Json item = TRY(schedule(view, id, record, 0));
     if (!item.is_null()) items.push_back(std::move(item));
   }
@@ -366,7 +371,7 @@ Result<Json> Queries::schedules(const View& view, std::string_view space) {
 
 Result<Json> Queries::schedule(const View& view, std::string_view space,
                                std::string_view workflow) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, workflow)).first;
+  const WorkflowRecord record = TRY(find_workflow(view, space, workflow));
   Json json = TRY(schedule(view, workflow, record, kUpcoming));
   if (json.is_null()) {
     return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", workflow));
@@ -376,11 +381,11 @@ Result<Json> Queries::schedule(const View& view, std::string_view space,
 
 Result<Json> Queries::listeners(const View& view, std::string_view space, size_t limit,
                                 std::string_view cursor) {
-  const Names known = TRY(names(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, space));
   Json items = Json::array();
   Json next = nullptr;
   if (cursor.empty()) {
-    for (const auto& [id, record] : known.records) {
+    for (const auto& [id, record] : TRY(workflows_of(view, space))) {
       const auto workflow = TRY(definition(view, {record.number, record.latest}));
       for (const StartEvent& event : workflow->start.events) {
         Json json = to_json(event.filter);
@@ -394,13 +399,13 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
   if (!cursor.empty()) before = TRY(parse_instance_id(cursor));
   std::optional<InstanceId> last;
   Status status;
-  TRY(each_instance_backward(view, known.space, before, [&](const Instance& one) {
+  TRY(each_instance_backward(view, number, before, [&](const Instance& one) {
     if (one.listeners.empty()) return true;
     if (items.size() >= limit && last) {
       next = to_string(*last);
       return false;
     }
-    Result<Json> described = head(view, known, one);
+    Result<Json> described = head(view, one);
     if (!described) {
       status = tl::unexpected(described.error());
       return false;
@@ -422,16 +427,16 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
 }
 
 Result<VariableOwner> Queries::owner_of(const View& view, const VariablePlace& place) {
-  const Names known = TRY(names(view, place.space));
-  VariableOwner owner{.scope = VariableScope::kNamespace, .space = known.space};
+  VariableOwner owner{.scope = VariableScope::kNamespace,
+                      .space = TRY(find_namespace(view, place.space))};
   if (place.instance) {
     owner.scope = VariableScope::kInstance;
     owner.instance = *place.instance;
-    const auto found = TRY(read_instance(view, known.space, *place.instance));
+    const auto found = TRY(read_instance(view, owner.space, *place.instance));
     if (!found) return tl::unexpected(no_instance(place.space, *place.instance));
   } else if (!place.workflow.empty()) {
     owner.scope = VariableScope::kWorkflow;
-    owner.workflow = TRY(find_workflow(view, place.space, place.workflow)).first.number;
+    owner.workflow = TRY(find_workflow(view, place.space, place.workflow)).number;
   }
   return owner;
 }
@@ -471,10 +476,10 @@ Result<Variable> Queries::variable(const View& view, const VariablePlace& place,
 
 Result<Json> Queries::secrets(const View& view, std::string_view space, size_t limit,
                               std::string_view cursor) {
-  const Names known = TRY(names(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, space));
   Json items = Json::array();
   Json next = nullptr;
-  TRY(each_secret(view, known.space, cursor, [&](std::string_view name) {
+  TRY(each_secret(view, number, cursor, [&](std::string_view name) {
     if (items.size() == limit) {
       next = items.back()["name"];
       return false;

@@ -28,6 +28,8 @@ class Queries {
 
   // Errors and shapes: service.h.
   Result<Json> namespaces(const View& view);
+  /// [{"namespace","error"}] of namespaces whose stored settings can't be read.
+  Result<Json> unreadable_settings(const View& view);
   Result<Json> workflows(const View& view, std::string_view space);
   Result<Json> workflow(const View& view, std::string_view space, std::string_view id);
   Result<Json> revisions(const View& view, std::string_view space, std::string_view id);
@@ -47,21 +49,19 @@ class Queries {
                        std::string_view cursor);
 
  private:
-  /// Names of a namespace's workflows, as one view has them.
-  struct Names {
-    NamespaceNumber space{};
-    std::map<WorkflowNumber, std::string> workflows;
-    std::map<std::string, WorkflowRecord, std::less<>> records;
-  };
-  Result<Names> names(const View& view, std::string_view space);
-  Result<std::pair<WorkflowRecord, Names>> find_workflow(const View& view, std::string_view space,
-                                                         std::string_view id);
+  using Workflows = std::map<std::string, WorkflowRecord>;
+
+  Result<NamespaceNumber> find_namespace(const View& view, std::string_view space);
+  /// All workflows of a namespace, by id.
+  Result<Workflows> workflows_of(const View& view, std::string_view space);
+  Result<WorkflowRecord> find_workflow(const View& view, std::string_view space,
+                                       std::string_view id);
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
   /// null if it is started in another way.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
-  Result<Json> head(const View& view, const Names& names, const Instance& instance);
+  Result<Json> head(const View& view, const Instance& instance);
 
   Catalog::Loader loader_;
   BegunTasks begun_;

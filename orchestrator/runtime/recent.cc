@@ -8,6 +8,9 @@
 namespace millrace {
 namespace {
 
+/// More than one batch keeps, so that less and less is left.
+constexpr size_t kTrimmedAtOnce = 4'096;
+
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 
 /// The listeners of one instance, as a matcher of their own: few, and for this once.
@@ -27,6 +30,7 @@ Status Recent::load(const View& view) {
   held_.clear();
   kept_.clear();
   known_.clear();
+  undo_.reset();
   last_ = TRY(read_counter(view, Counter::kRecent));
   TRY(each_recent(view, [&](const RecentPlace& place, const RecentRecord& record) {
     kept_.push_back({place, record.known_as});
@@ -46,6 +50,7 @@ void Recent::forget(const InstanceId& instance) {
   const auto found = on_their_way_.find(instance);
   if (found == on_their_way_.end()) return;
   const OnItsWay& one = found->second;
+  if (undo_) undo_->instances.emplace_back(one.space, instance);
   froms_.erase(froms_.find(one.from));
   for (const std::string& type : *one.types) {
     const auto awaited = awaited_.find(std::pair(one.space, type));
@@ -57,6 +62,7 @@ void Recent::forget(const InstanceId& instance) {
 void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
   forget(instance.id);
   if (!is_on_its_way(instance) || types->empty()) return;
+  if (undo_) undo_->instances.emplace_back(instance.space, instance.id);
   froms_.insert(instance.listen_from);
   for (const std::string& type : *types) ++awaited_[std::pair(instance.space, type)];
   on_their_way_.emplace(instance.id,
@@ -135,11 +141,37 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
 }
 
 void Recent::trim(Transaction& tx) {
-  while (!kept_.empty() && (froms_.empty() || kept_.front().place.number <= *froms_.begin())) {
+  for (size_t left = kTrimmedAtOnce; left > 0 && !kept_.empty(); --left) {
+    if (!froms_.empty() && kept_.front().place.number > *froms_.begin()) return;
     erase_recent(tx, kept_.front().place);
     known_.erase(kept_.front().known_as);
+    if (undo_) undo_->trimmed.push_back(kept_.front());
     kept_.pop_front();
   }
+}
+
+void Recent::committed() {
+  undo_.emplace();
+  undo_->last = last_;
+}
+
+std::vector<std::pair<NamespaceNumber, InstanceId>> Recent::undo() {
+  for (const auto& [number, held] : held_) froms_.erase(froms_.find(number - 1));
+  held_.clear();
+  if (!undo_) return {};
+  for (; !kept_.empty() && kept_.back().place.number > undo_->last; kept_.pop_back()) {
+    known_.erase(kept_.back().known_as);
+  }
+  for (auto one = undo_->trimmed.rbegin(); one != undo_->trimmed.rend(); ++one) {
+    if (one->place.number > undo_->last) continue;  // kept and trimmed in the same batch
+    known_.insert(one->known_as);
+    kept_.push_front(*one);
+  }
+  last_ = undo_->last;
+  std::vector<std::pair<NamespaceNumber, InstanceId>> instances =
+      std::exchange(undo_->instances, {});
+  committed();
+  return instances;
 }
 
 }  // namespace millrace

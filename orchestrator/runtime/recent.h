@@ -74,8 +74,14 @@ class Recent {
   /// The first kept event behind the instance's `listen_from` that one of its listeners matches.
   Result<std::optional<RecentMatch>> find(const View& view, const Instance& instance) const;
 
-  /// Erases what nobody can want any more.
+  /// Erases what nobody can want any more, as much as one batch should.
   void trim(Transaction& tx);
+
+  /// The batch in hand is on disk; from the first time on it is known what one changes.
+  void committed();
+  /// It is lost: what is kept is as before. Nothing is held any more, and the instances that it
+  /// returns are to be shown again, or forgotten.
+  std::vector<std::pair<NamespaceNumber, InstanceId>> undo();
 
  private:
   struct OnItsWay {
@@ -88,7 +94,15 @@ class Recent {
     Fingerprint known_as;
   };
 
+  /// What the batch in hand has changed.
+  struct Undo {
+    uint64_t last = 0;  ///< before it
+    std::vector<Kept> trimmed;
+    std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
+  };
+
   uint64_t last_ = 0;
+  std::optional<Undo> undo_;
   boost::unordered_flat_map<InstanceId, OnItsWay, std::hash<InstanceId>> on_their_way_;
   /// How many of them may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;

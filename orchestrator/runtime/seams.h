@@ -73,6 +73,9 @@ class DeliverySink {
   virtual ~DeliverySink() = default;
   /// Blocks while too much is waiting: that is how pulling stops. False: closed, deliver no more.
   virtual bool deliver(std::vector<Delivery> deliveries) = 0;
+  /// The state of the stream is about to be asked for, and StreamOpened follows if there is an
+  /// answer: what the broker acknowledges from now on that answer need not have. Never blocks.
+  virtual void opening() {}
 };
 
 class EventStream {

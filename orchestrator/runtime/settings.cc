@@ -133,6 +133,11 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
   return parsed;
 }
 
+Result<NamespaceSettings> read_settings(std::string_view text) {
+  if (text.empty()) return NamespaceSettings();
+  return parse_settings(TRY(parse_own_json(text)));
+}
+
 WorkQueue default_queue(std::string_view space, std::string_view service) {
   return {fmt::format("{}{}.{}", kTaskSubjectPrefix, subject_token(space), subject_token(service))};
 }

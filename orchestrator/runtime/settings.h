@@ -55,6 +55,10 @@ struct NamespaceSettings {
 /// there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
+/// The same from the text that is stored; an empty one is as no settings. Also the errors of
+/// parse_own_json().
+Result<NamespaceSettings> read_settings(std::string_view text);
+
 /// Where a service is that no settings name: with the workers of `millrace.tasks.<space>.<name>`.
 WorkQueue default_queue(std::string_view space, std::string_view service);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/crash_point.h"
@@ -43,13 +44,18 @@ Result<std::optional<TimePoint>> end_of_begun(const View& view, const StartTask&
 }  // namespace
 
 Status Tasks::load(const View& view) {
+  undo();  // of which tasks somebody has begun with no row tells
   tasks_.clear();
   silences_.clear();
   due_.clear();
   waiting_.clear();
-  std::vector<InstanceId> with_heartbeat;
   Status status;
+  size_t orphans = 0;
   TRY(each_task(view, [&](const StartTask& task) {
+    if (!catalog_.has_namespace(task.space)) {
+      ++orphans;
+      return;
+    }
     TaskInHand& known = tasks_[task.task] = in_hand(task);
     known.has_begun = begun_.contains(task.task);
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
@@ -59,11 +65,42 @@ Status Tasks::load(const View& view) {
     // Whoever works on it gets a new chance: what he told meanwhile nobody heard.
     if (begun && *begun) listen(task.task, known);
   }));
+  if (orphans > 0) {
+    spdlog::warn("{} tasks are of namespaces that do not exist; they are not handed out", orphans);
+  }
   std::reverse(due_.begin(), due_.end());
   return status;
 }
 
+void Tasks::note(const InstanceId& task) {
+  const auto found = tasks_.find(task);
+  undo_.emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
+}
+
+void Tasks::undo() {
+  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+    const auto& [id, before] = *one;
+    const auto found = tasks_.find(id);
+    if (found != tasks_.end() && found->second.silent_at) {
+      silences_.erase({*found->second.silent_at, id});
+    }
+    if (before && before->has_begun) {
+      begun_.add(id);
+    } else {
+      begun_.remove(id);
+    }
+    if (!before) {
+      tasks_.erase(id);
+      continue;
+    }
+    tasks_[id] = *before;
+    if (before->silent_at) silences_.emplace(*before->silent_at, id);
+  }
+  undo_.clear();
+}
+
 void Tasks::begin(Transaction& tx, const StartTask& task) {
+  note(task.task);
   write_task(tx, task);
   tasks_[task.task] = in_hand(task);
 }
@@ -71,6 +108,7 @@ void Tasks::begin(Transaction& tx, const StartTask& task) {
 void Tasks::end(Transaction& tx, const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return;
+  note(task);
   if (found->second.silent_at) silences_.erase({*found->second.silent_at, task});
   if (found->second.has_begun) begun_.remove(task);
   tasks_.erase(found);
@@ -85,6 +123,7 @@ const TaskInHand* Tasks::find(const InstanceId& task) const {
 std::optional<Duration> Tasks::heard(const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return std::nullopt;
+  note(task);
   if (!std::exchange(found->second.has_begun, true)) begun_.add(task);
   if (found->second.heartbeat) listen(task, found->second);
   const auto since = std::exchange(found->second.handed_out_at, std::nullopt);
@@ -104,6 +143,7 @@ std::vector<InstanceId> Tasks::silent() {
   const Duration now = clock_.elapsed();
   while (!silences_.empty() && silences_.begin()->first <= now) {
     const InstanceId id = silences_.begin()->second;
+    note(id);
     silences_.erase(silences_.begin());
     TaskInHand& task = tasks_.at(id);
     task.silent_at.reset();
@@ -122,6 +162,7 @@ bool Tasks::awaits_look(const InstanceId& task, TimePoint deadline) {
   if (found == tasks_.end()) return false;
   TaskInHand& known = found->second;
   if (known.looked_for == deadline) return !known.is_unbegun;
+  note(task);
   known.looked_for = deadline;
   // A task that this process has not handed out has no runner that could be asked.
   known.is_unbegun = !handed_out_.contains(task) || !runner_.look(task);
@@ -130,7 +171,9 @@ bool Tasks::awaits_look(const InstanceId& task, TimePoint deadline) {
 
 void Tasks::looked(const InstanceId& task) {
   const auto found = tasks_.find(task);
-  if (found != tasks_.end() && found->second.looked_for) found->second.is_unbegun = true;
+  if (found == tasks_.end() || !found->second.looked_for) return;
+  note(task);
+  found->second.is_unbegun = true;
 }
 
 std::optional<Duration> Tasks::next_silence() const {
@@ -149,7 +192,20 @@ TaskTarget Tasks::target_of(const StartTask& task) const {
 
 bool Tasks::is_paused(const StartTask& task) const {
   const auto* const service = std::get_if<NamedService>(&task.runs);
-  return service != nullptr && catalog_.settings(task.space).paused.contains(service->name);
+  if (service == nullptr) return false;
+  return catalog_.settings(task.space).paused.contains(service->name) ||
+         catalog_.has_unreadable_settings(task.space) ||
+         (service->global && catalog_.has_unreadable_settings(default_space(task)));
+}
+
+NamespaceNumber Tasks::default_space(const StartTask& task) const {
+  return catalog_.find_namespace(kDefaultNamespace).value_or(task.space);
+}
+
+void Tasks::resume_all() {
+  for (const auto& [service, tasks] : std::exchange(waiting_, {})) {
+    due_.insert(due_.begin(), tasks.rbegin(), tasks.rend());
+  }
 }
 
 void Tasks::resume(NamespaceNumber space, std::string_view service) {
@@ -159,11 +215,13 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-void Tasks::hand_out(const View& view, const StartTask& task,
-                     std::optional<TimePoint> begun_until) {
-  if (!tasks_.contains(task.task)) return;  // it has ended in the same batch
+Status Tasks::hand_out(const View& view, const StartTask& task,
+                       std::optional<TimePoint> begun_until) {
+  if (!tasks_.contains(task.task)) return {};          // it has ended in the same batch
+  if (!catalog_.has_namespace(task.space)) return {};  // a purge ends it
   if (is_paused(task)) {
-    return waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+    waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+    return {};
   }
   Task out{.id = task.task,
            .space = catalog_.name_of(task.space),
@@ -179,25 +237,45 @@ void Tasks::hand_out(const View& view, const StartTask& task,
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
-    if (!found) spdlog::error("reading variable {}: {}", file.key, found.error().message);
+    if (!found) {
+      due_.insert(due_.begin(), task.task);
+      return fail(found.error().code,
+                  fmt::format("reading variable {}: {}", file.key, found.error().message));
+    }
     out.files.push_back(
-        {.name = file.as, .type = file.type, .bytes = found && *found ? (*found)->bytes : ""});
+        {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
   }
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
   crash_point(CrashPoint::kHandingOut);
   runner_.run(std::move(out));
   crash_point(CrashPoint::kHandedOut);
+  return {};
 }
 
 Status Tasks::hand_out_due(const View& view) {
-  for (size_t left = kHandedOutAtOnce; left > 0 && !due_.empty(); --left) {
+  Status done;
+  const size_t most = std::min(kHandedOutAtOnce, due_.size());
+  for (size_t i = 0; i < most; ++i) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    const auto task = TRY(read_task(view, id));
-    if (task) hand_out(view, *task, TRY(end_of_begun(view, *task)));
+    const Status handed_out = hand_out_due(view, id);
+    if (done && !handed_out) done = handed_out;
   }
-  return {};
+  return done;
+}
+
+Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
+  const auto again = [&](const Error& error) -> Status {
+    due_.insert(due_.begin(), id);
+    return tl::unexpected(error);
+  };
+  const auto task = read_task(view, id);
+  if (!task) return again(task.error());
+  if (!*task) return {};
+  const auto begun_until = end_of_begun(view, **task);
+  if (!begun_until) return again(begun_until.error());
+  return hand_out(view, **task, *begun_until);
 }
 
 void Tasks::stop(const InstanceId& task) {

@@ -68,19 +68,28 @@ class Tasks {
   /// Nobody has.
   void looked(const InstanceId& task);
 
+  /// It is on disk, or it is lost.
+  void committed() { undo_.clear(); }
+  void undo();
+
   // Once it is on disk.
 
-  /// `begun_until`: it was handed out before, and somebody has to end the attempt by then.
-  void hand_out(const View& view, const StartTask& task,
-                std::optional<TimePoint> begun_until = std::nullopt);
+  /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
+  /// error, and the task is due again. `begun_until`: it was handed out before, and an attempt that
+  /// somebody has begun with has to end by then.
+  Status hand_out(const View& view, const StartTask& task,
+                  std::optional<TimePoint> begun_until = std::nullopt);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
-  /// Hands out some of those that are due since the load.
+  /// Hands out some of those that are due. One that cannot be read stays due behind the others; the
+  /// error is the first of those.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
   /// Calls of a service that was paused may go out.
   void resume(NamespaceNumber space, std::string_view service);
+  /// Settings that could not be read are there again: what waits is looked at anew.
+  void resume_all();
 
   /// When the next one will have been silent for too long, as Clock::elapsed().
   std::optional<Duration> next_silence() const;
@@ -88,8 +97,11 @@ class Tasks {
 
  private:
   void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
+  void note(const InstanceId& task);
+  Status hand_out_due(const View& view, const InstanceId& id);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
+  NamespaceNumber default_space(const StartTask& task) const;
 
   TaskRunner& runner_;
   const Catalog& catalog_;
@@ -101,6 +113,8 @@ class Tasks {
   /// Those that wait for their service to go on, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
+  /// What the batch in hand has changed, as it was before; nullopt: it was not there.
+  std::vector<std::pair<InstanceId, std::optional<TaskInHand>>> undo_;
 };
 
 }  // namespace millrace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/check.h"
+#include <fmt/format.h>
 
 namespace millrace {
 namespace {
@@ -16,9 +16,9 @@ constexpr uint32_t kEntryBits = 16;
 constexpr uint64_t kEntryMask = (uint64_t{1} << kEntryBits) - 1;
 constexpr uint64_t kOwnerMask = (kInstanceBit >> kEntryBits) - 1;
 
-uint64_t target(uint32_t owner, size_t entry) {
-  CHECK(entry <= kEntryMask);
-  return uint64_t{owner} << kEntryBits | entry;
+Result<uint64_t> target(uint32_t owner, size_t entry) {
+  if (entry <= kEntryMask) return uint64_t{owner} << kEntryBits | entry;
+  return fail("store.corrupt", fmt::format("event {} of a list of {} at most", entry, kEntryMask));
 }
 
 // The key of a timer in the wheel: its kind, then the number of what it is for. For an instance
@@ -40,6 +40,7 @@ TimerKey schedule(WorkflowNumber workflow) {
 }  // namespace
 
 void Waiting::clear() {
+  changes_.reset();
   index_ = std::make_unique<ListenerIndex>();
   wheel_ = Wheel();
   slots_.clear();
@@ -50,17 +51,26 @@ void Waiting::clear() {
   numbered_.clear();
 }
 
-void Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
-                        const std::vector<StartEvent>& events) {
+Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
+                          const std::vector<StartEvent>& events) {
+  if (changes_) changes_->workflows.push_back(workflow);
   auto& handles = starts_[static_cast<uint32_t>(workflow)];
   for (const auto handle : handles) index_->remove(handle);
   handles.clear();
   for (size_t entry = 0; entry < events.size(); ++entry) {
-    auto handle = index_->add(space_name, events[entry].filter,
-                              target(static_cast<uint32_t>(workflow), entry));
-    CHECK(handle.has_value(), "a start's pattern was checked at load: {}", handle.error().message);
+    const auto whose = target(static_cast<uint32_t>(workflow), entry);
+    auto handle = whose ? index_->add(space_name, events[entry].filter, *whose)
+                        : tl::unexpected(whose.error());
+    if (!handle) {
+      for (const auto added : handles) index_->remove(added);
+      handles.clear();
+      return fail("store.corrupt",
+                  fmt::format("the start of workflow {} can't listen for its event {}: {}",
+                              static_cast<uint32_t>(workflow), entry, handle.error().message));
+    }
     handles.push_back(*handle);
   }
+  return {};
 }
 
 uint32_t Waiting::slot_of(const Instance& head) {
@@ -91,31 +101,30 @@ void Waiting::release(uint32_t slot) {
   more_.erase(more);
 }
 
-void Waiting::update(std::string_view space_name, const Instance& head) {
+void Waiting::forget(const InstanceId& instance) {
+  const auto found = slots_.find(instance);
+  if (found == slots_.end()) return;
+  const uint32_t slot = *found;
+  release(slot);
+  slots_.erase(found);
+  waiters_[slot] = {};
+  free_.push_back(slot);
+}
+
+Status Waiting::update(std::string_view space_name, const Instance& head) {
+  if (changes_) changes_->instances.emplace_back(head.space, head.id);
   if (head.listeners.empty() && head.timers.empty()) {
-    const auto found = slots_.find(head.id);
-    if (found == slots_.end()) return;
-    const uint32_t slot = *found;
-    release(slot);
-    slots_.erase(found);
-    waiters_[slot] = {};
-    free_.push_back(slot);
-    return;
+    forget(head.id);
+    return {};
   }
   const uint32_t slot = slot_of(head);
   release(slot);
-  Waiter& waiter = waiters_[slot];
-  for (const Listener& listener : head.listeners) {
-    const auto handle =
-        index_->add(space_name, listener.filter, kInstanceBit | target(slot, listener.entry));
-    CHECK(handle.has_value(), "a listener's pattern was checked before it was written: {}",
-          handle.error().message);
-    if (waiter.listener == kNoListener) {
-      waiter.listener = *handle;
-    } else {
-      more_[slot].listeners.push_back(*handle);
-    }
+  if (const Status listens = listen(space_name, head, slot); !listens) {
+    forget(head.id);
+    return fail("store.corrupt", fmt::format("instance {} can't listen: {}", to_string(head.id),
+                                             listens.error().message));
   }
+  Waiter& waiter = waiters_[slot];
   for (const Timer& timer : head.timers) {
     const auto handle = wheel_.arm(
         timer.deadline, key_of(kInstanceTimer + static_cast<uint64_t>(timer.kind), slot));
@@ -125,16 +134,48 @@ void Waiting::update(std::string_view space_name, const Instance& head) {
       more_[slot].timers.push_back(handle);
     }
   }
+  return {};
+}
+
+Status Waiting::listen(std::string_view space_name, const Instance& head, uint32_t slot) {
+  Waiter& waiter = waiters_[slot];
+  for (const Listener& listener : head.listeners) {
+    const uint64_t whose = TRY(target(slot, listener.entry));
+    const auto handle = TRY(index_->add(space_name, listener.filter, kInstanceBit | whose));
+    if (waiter.listener == kNoListener) {
+      waiter.listener = handle;
+    } else {
+      more_[slot].listeners.push_back(handle);
+    }
+  }
+  return {};
+}
+
+void Waiting::note(TimerKey key) {
+  if (!changes_) return;
+  const uint64_t number = number_of(key);
+  switch (kind_of(key)) {
+    case kDelayedTimer:
+      return changes_->delayed.push_back(number);
+    case kGroupedTimer:
+      return changes_->grouped.push_back(number);
+    case kScheduleTimer:
+      return changes_->workflows.push_back(WorkflowNumber(number));
+    default:
+      changes_->instances.emplace_back(waiters_[number].space, waiters_[number].id);
+  }
 }
 
 void Waiting::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
+  note(key);
   numbered_.emplace(key, wheel_.arm(deadline, key));
 }
 
 void Waiting::disarm_numbered(TimerKey key) {
   const auto found = numbered_.find(key);
   if (found == numbered_.end()) return;
+  note(key);
   wheel_.cancel(found->second);
   numbered_.erase(found);
 }
@@ -213,6 +254,7 @@ void Waiting::advance(TimePoint now, std::vector<TimerInput>& due) {
     return std::tie(one.space, one.id) < std::tie(other.space, other.id);
   });
   for (const auto& [deadline, key] : due_) {
+    note(key);
     if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
     due.push_back({deadline, owner_of(key)});
   }

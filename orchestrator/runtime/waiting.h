@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/attributes.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
 #include "model/input.h"
@@ -50,15 +52,17 @@ class Waiting {
   /// Forgets everything.
   void clear();
 
-  /// Replaces what the workflow's start listens for; an empty list ends it.
-  void set_start(std::string_view space_name, WorkflowNumber workflow,
-                 const std::vector<StartEvent>& events);
+  /// Replaces what the workflow's start listens for; an empty list ends it. Error `store.corrupt`
+  /// where one of the events can't be listened for: nothing is then.
+  Status set_start(std::string_view space_name, WorkflowNumber workflow,
+                   const std::vector<StartEvent>& events);
 
   /// Makes room for so many instances that wait, which is faster than growing.
   void reserve(size_t instances) { slots_.reserve(instances); }
 
-  /// Brings listeners and timers of the instance in step with its head.
-  void update(std::string_view space_name, const Instance& head);
+  /// Brings listeners and timers of the instance in step with its head. Error `store.corrupt` where
+  /// one of its listeners can't be: the instance then has neither.
+  Status update(std::string_view space_name, const Instance& head);
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
@@ -71,6 +75,19 @@ class Waiting {
 
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;
+
+  /// What the batch in hand has changed: instances whose listeners or timers changed or whose
+  /// timers came due, and likewise all else that has a timer here.
+  struct Changes {
+    std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
+    std::vector<WorkflowNumber> workflows;
+    std::vector<uint64_t> delayed;
+    std::vector<uint64_t> grouped;
+  };
+  /// It is on disk; from the first time on the changes are noted.
+  void committed() { changes_.emplace(); }
+  /// It is lost: each of these is to be brought in step with its rows.
+  Changes undo() { return std::exchange(changes_, Changes()).value_or(Changes()); }
 
   Targets match(std::string_view space_name, const Attributes& event);
 
@@ -116,11 +133,15 @@ class Waiting {
   };
 
   uint32_t slot_of(const Instance& head);
+  Status listen(std::string_view space_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
+  void forget(const InstanceId& instance);
+  void note(TimerKey key);
   void arm_numbered(TimerKey key, TimePoint deadline);
   void disarm_numbered(TimerKey key);
   decltype(TimerInput::owner) owner_of(TimerKey key) const;
 
+  std::optional<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
   std::deque<Waiter> waiters_;  // a vector that grows would hold them twice

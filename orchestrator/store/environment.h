@@ -53,6 +53,13 @@ struct EnvironmentOptions {
   /// no file but `lock` is written. What the journal has and LMDB has not is read into memory.
   bool read_only = false;
 
+  /// For tests: asked at each read of what is committed, with the key of the row, or the prefix of
+  /// the range of rows; true has it fail with `store.io`.
+  std::function<bool(Table table, std::string_view key)> fails_read;
+
+  /// For tests: asked at each commit that writes something; true has it fail with `store.io`.
+  std::function<bool()> fails_commit;
+
   /// Hears of a `store.sync` of the checkpoint, on its thread. Nothing is lost, but nothing is
   /// committed any more, and LMDB may give no more reads: the process should end.
   std::function<void(const Error&)> on_failure;

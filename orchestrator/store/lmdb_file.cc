@@ -287,6 +287,10 @@ void LmdbReader::release() {
   status_ = {};
 }
 
+void LmdbReader::fail(Error error) {
+  if (status_) status_ = tl::unexpected(std::move(error));
+}
+
 void LmdbReader::note(int failed, Table table) const {
   if (!status_) return;
   status_ = tl::unexpected(file_->error(failed, fmt::format("reading {}", table_name(table))));

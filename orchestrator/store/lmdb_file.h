@@ -119,6 +119,8 @@ class LmdbReader {
   size_t count(Table table) const;
 
   const Status& status() const { return status_; }
+  /// Has status() tell this error, unless there is one.
+  void fail(Error error);
 
  private:
   friend class LmdbCursor;

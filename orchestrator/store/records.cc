@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/own_policy.h"
 #include "orchestrator/store/codec.h"
 
 namespace millrace {
@@ -32,8 +33,8 @@ constexpr uint8_t kHeadVersion = 5;
 /// Schedules know their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
 
-/// Workflows may be paused since version 2.
-constexpr uint8_t kWorkflowVersion = 2;
+/// Workflows may be paused since version 2, and tell their groups from older ones since version 3.
+constexpr uint8_t kWorkflowVersion = 3;
 
 /// Namespaces have settings since version 2.
 constexpr uint8_t kNamespaceVersion = 2;
@@ -44,8 +45,17 @@ constexpr uint8_t kCallVersion = 2;
 /// Tasks know how long an attempt may run since version 2.
 constexpr uint8_t kTaskVersion = 2;
 
-/// The kind of an errand that cancels a child once its tasks have ended.
-constexpr uint8_t kCancelLater = 3;
+// The kinds of errands in the inbox. On disk: never renumber.
+constexpr uint8_t kStartChild = 0;
+constexpr uint8_t kCancelChild = 1;
+constexpr uint8_t kReturnResult = 2;
+constexpr uint8_t kCancelLater = 3;  ///< a child, once its tasks have ended
+
+uint8_t kind_of(const Errand& errand) {
+  if (std::holds_alternative<StartChild>(errand)) return kStartChild;
+  if (std::holds_alternative<ReturnResult>(errand)) return kReturnResult;
+  return std::get<CancelChild>(errand).at_once ? kCancelChild : kCancelLater;
+}
 
 // The flags of a head.
 constexpr uint8_t kAwaitsRun = 1;
@@ -196,6 +206,7 @@ std::string encode(const WorkflowRecord& record) {
   writer.varint(static_cast<uint32_t>(record.number));
   writer.varint(record.latest);
   writer.boolean(record.paused);
+  writer.varint(record.groups_from);
   return writer.take();
 }
 
@@ -207,6 +218,7 @@ Result<WorkflowRecord> decode_workflow(std::string_view bytes) {
   record.number = WorkflowNumber(get_u32(reader));
   record.latest = get_u32(reader);
   if (version >= 2) record.paused = reader.boolean();
+  if (version >= 3) record.groups_from = get_u32(reader);
   return close(reader, record, "workflow");
 }
 
@@ -325,6 +337,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
     instance.own_policy = get_string(reader);
+    if (!parse_own_policy(instance.own_policy)) reader.fail();
   } else {
     instance.execution_from = instance.started_at;
   }
@@ -477,9 +490,7 @@ Result<StartTask> decode_task(std::string_view bytes) {
 std::string encode(const InboxRecord& record) {
   Writer writer = begin();
   writer.varint(record.listen_from);
-  const auto* const cancelled = std::get_if<CancelChild>(&record.errand);
-  const bool waits = cancelled != nullptr && !cancelled->at_once;
-  writer.u8(waits ? kCancelLater : static_cast<uint8_t>(record.errand.index()));
+  writer.u8(kind_of(record.errand));
   if (const auto* start = std::get_if<StartChild>(&record.errand)) {
     writer.varint(static_cast<uint32_t>(start->space));
     writer.id(start->child.bytes);
@@ -512,7 +523,7 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
   record.listen_from = reader.varint();
   const uint8_t kind = reader.u8();
   switch (kind) {
-    case 0: {
+    case kStartChild: {
       StartChild start;
       start.space = NamespaceNumber(get_u32(reader));
       start.child.bytes = reader.id();
@@ -525,7 +536,7 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
       record.errand = std::move(start);
       break;
     }
-    case 1:
+    case kCancelChild:
     case kCancelLater: {
       CancelChild cancel;
       cancel.at_once = kind != kCancelLater;
@@ -534,7 +545,7 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
       record.errand = cancel;
       break;
     }
-    case 2: {
+    case kReturnResult: {
       ReturnResult result;
       result.space = NamespaceNumber(get_u32(reader));
       result.to = get_caller(reader);
@@ -573,7 +584,12 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
 namespace {
 
 /// What of a record's data stands in its row.
-enum class Recorded : uint8_t { kNone, kText, kInput };
+// On disk: never renumber.
+enum class Recorded : uint8_t {
+  kNone = 0,
+  kText = 1,
+  kInput = 2,
+};
 
 }  // namespace
 
@@ -781,6 +797,23 @@ Result<Variable> decode_variable(std::string_view bytes) {
   variable.content_type = get_string(reader);
   variable.bytes = std::string(reader.rest());
   return close(reader, std::move(variable), "variable");
+}
+
+std::string encode(const PurgeRecord& record) {
+  Writer writer = begin();
+  writer.bytes(record.space);
+  writer.bytes(record.workflow);
+  writer.varint(record.up_to);
+  return writer.take();
+}
+
+Result<PurgeRecord> decode_purge(std::string_view bytes) {
+  Reader reader = open(bytes);
+  PurgeRecord record;
+  record.space = get_string(reader);
+  record.workflow = get_string(reader);
+  record.up_to = reader.varint();
+  return close(reader, std::move(record), "purge");
 }
 
 std::string encode(const Cursor& cursor) {

@@ -36,6 +36,9 @@ struct WorkflowRecord {
   WorkflowNumber number{};
   uint32_t latest = 0;  ///< revision that new starts take
   bool paused = false;
+  /// The revision since which its eventsAnd start has the same groups; 0: since before that was
+  /// noted. Groups of an earlier one are other groups.
+  uint32_t groups_from = 0;
 };
 std::string encode(const WorkflowRecord& record);
 Result<WorkflowRecord> decode_workflow(std::string_view bytes);
@@ -143,6 +146,15 @@ struct ScheduleRecord {
 };
 std::string encode(const ScheduleRecord& record);
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);
+
+/// What a purge of a deleted namespace, or of what was deleted in one, has to know (purge.h).
+struct PurgeRecord {
+  std::string space;          ///< the namespace's name
+  std::string workflow = {};  ///< of kGroups: its id,
+  uint64_t up_to = 0;         ///< and the number of the last event that is to go
+};
+std::string encode(const PurgeRecord& record);
+Result<PurgeRecord> decode_purge(std::string_view bytes);
 
 /// How many events wait in each entry of an eventsAnd group.
 std::string encode_counts(const std::vector<uint32_t>& waiting);

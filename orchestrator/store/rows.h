@@ -50,6 +50,12 @@ inline std::string instance_prefix(NamespaceNumber space, const InstanceId& id) 
   return key.take();
 }
 
+/// Whether the key, of a living or an ended instance, is that of its head.
+inline bool is_head(std::string_view key) {
+  constexpr size_t kSize = 4 + 16 + 1;  // namespace, id, part
+  return key.size() == kSize && key.back() == 0;
+}
+
 // Sealed rows: any row may be one. Whether it is stands in its first byte, so a record's member
 // `sealed` is nowhere else.
 

@@ -39,8 +39,4 @@ Status each_secret(const View& view, NamespaceNumber space, std::string_view aft
       [&](std::string_view key, auto) -> Result<bool> { return see(key.substr(prefix.size())); });
 }
 
-Result<size_t> erase_secrets(Transaction& tx, NamespaceNumber space, size_t most) {
-  return rows::erase_some(tx, Table::kSecrets, rows::space_prefix(space), most);
-}
-
 }  // namespace millrace

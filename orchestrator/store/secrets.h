@@ -26,7 +26,4 @@ void erase_secret(Transaction& tx, NamespaceNumber space, std::string_view name)
 Status each_secret(const View& view, NamespaceNumber space, std::string_view after,
                    const std::function<bool(std::string_view name)>& see);
 
-/// Erases secrets of that namespace, `most` of them at most; returns how many.
-Result<size_t> erase_secrets(Transaction& tx, NamespaceNumber space, size_t most);
-
 }  // namespace millrace

@@ -11,6 +11,7 @@ namespace millrace {
 namespace {
 
 using rows::instance_prefix;
+using rows::is_head;
 using rows::key_of;
 using rows::number_of;
 using rows::read;
@@ -40,11 +41,6 @@ std::string call_key(const std::string& prefix, size_t index) {
   key.raw(part_key(prefix, Part::kCall));
   key.u32(static_cast<uint32_t>(index));
   return key.take();
-}
-
-bool is_head(std::string_view key) {
-  constexpr size_t kSize = 4 + 16 + 1;  // namespace, id, part
-  return key.size() == kSize && key.back() == static_cast<char>(Part::kHead);
 }
 
 std::string definition_key(Revision revision) {
@@ -202,14 +198,12 @@ void write_engine_time(Transaction& tx, TimePoint time) {
 }
 
 Result<uint64_t> read_counter(const View& view, Counter counter) {
-  const std::string key =
-      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
   return TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
 }
 
 void write_counter(Transaction& tx, Counter counter, uint64_t last) {
-  const std::string key =
-      std::string(kCounterKey) + static_cast<char>('a' + static_cast<int>(counter));
+  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
   tx.put(Table::kMeta, key, key_of(last));
 }
 
@@ -280,6 +274,21 @@ Status each_workflow(const View& view,
               });
 }
 
+Status each_workflow(const View& view, NamespaceNumber space,
+                     const std::function<void(std::string_view id, const WorkflowRecord&)>& see) {
+  const std::string prefix = space_prefix(space);
+  return walk(view, Table::kWorkflows, prefix, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(key.substr(prefix.size()), TRY(decode_workflow(value)));
+                return true;
+              });
+}
+
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+                                                    std::string_view id) {
+  return read(view, Table::kWorkflows, space_prefix(space).append(id), decode_workflow);
+}
+
 void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
                     const WorkflowRecord& record) {
   tx.put(Table::kWorkflows, space_prefix(space).append(id), encode(record));
@@ -303,6 +312,11 @@ Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber sp
   auto instance = TRY(read_head(view, Table::kLive, prefix));
   if (instance) TRY(add_data(view, Table::kLive, prefix, *instance));
   return instance;
+}
+
+Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id) {
+  return read_head(view, Table::kLive, instance_prefix(space, id));
 }
 
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
@@ -444,19 +458,12 @@ void erase_ended(Transaction& tx, const Instance& instance) {
   }
 }
 
-Status erase_instance(Transaction& tx, const Instance& instance) {
+void erase_instance(Transaction& tx, const Instance& instance) {
   erase_ended(tx, instance);
   if (!instance.idempotency_key.empty()) {
     tx.erase(Table::kIdempotency,
              workflow_prefix(instance.revision.workflow).append(instance.idempotency_key));
   }
-  for (uint64_t number = instance.last_history; number != 0;) {
-    const auto row = TRY(read(tx, Table::kHistory, key_of(number), decode_history));
-    if (!row) break;
-    tx.erase(Table::kHistory, key_of(number));
-    number = row->previous;
-  }
-  return {};
 }
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
@@ -607,6 +614,9 @@ Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t numb
     TRY(view.status());
     return std::optional<GroupedEvent>();
   }
+  if (key->empty() || key->size() > kMaxKeySize) {
+    return fail("store.corrupt", "a grouped event's number leads to no key");
+  }
   const auto value = view.get(Table::kGroups, *key);
   if (!value) return fail("store.corrupt", "a grouped event's number leads nowhere");
   return std::optional<GroupedEvent>(TRY(grouped_of(*key, *value)));
@@ -621,13 +631,24 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
               });
 }
 
-Status close_groups(Transaction& tx, WorkflowNumber workflow,
-                    const std::function<void(const GroupedEvent&)>& see) {
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
+                          PurgeBudget& budget,
+                          const std::function<void(const GroupedEvent&)>& see) {
   const std::string queues = static_cast<char>(kQueueRow) + workflow_prefix(workflow);
+  bool done = true;
   std::vector<GroupedEvent> events;
-  TRY(walk(tx, Table::kGroups, queues, {},
+  TRY(walk(tx, Table::kGroups, queues, at,
            [&](std::string_view key, std::string_view value) -> Result<bool> {
-             events.push_back(TRY(grouped_of(key, value)));
+             if (budget.is_spent()) {
+               done = false;
+               at = key;
+               return false;
+             }
+             budget.look(key.size() + value.size());
+             GroupedEvent event = TRY(grouped_of(key, value));
+             if (event.number > up_to) return true;
+             budget.erase();
+             events.push_back(std::move(event));
              return true;
            }));
   for (const GroupedEvent& event : events) {
@@ -635,7 +656,7 @@ Status close_groups(Transaction& tx, WorkflowNumber workflow,
     erase_grouped(tx, event.queue, event.number);
     tx.erase(Table::kGroups, counts_key(workflow, event.queue.group));
   }
-  return {};
+  return done;
 }
 
 namespace {

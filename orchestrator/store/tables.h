@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/transaction.h"
 
@@ -28,16 +29,17 @@ Result<TimePoint> read_engine_time(const View& view);
 void write_engine_time(Transaction& tx, TimePoint time);
 
 /// Numbers that are given once and never again, each from 1.
-enum class Counter : uint8_t {
-  kNamespace,
-  kWorkflow,
-  kHistory,
-  kOutbox,
-  kDelayed,
-  kGrouped,
-  kRecent,
-  kInbox,
-  kHook,
+// On disk: never renumber.
+enum class Counter : char {
+  kNamespace = 'a',
+  kWorkflow = 'b',
+  kHistory = 'c',
+  kOutbox = 'd',
+  kDelayed = 'e',
+  kGrouped = 'f',
+  kRecent = 'g',
+  kInbox = 'h',
+  kHook = 'i',
 };
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
@@ -61,6 +63,11 @@ void erase_namespace(Transaction& tx, std::string_view name);
 Status each_workflow(const View& view,
                      const std::function<void(NamespaceNumber space, std::string_view id,
                                               const WorkflowRecord&)>& see);
+/// Those of one namespace.
+Status each_workflow(const View& view, NamespaceNumber space,
+                     const std::function<void(std::string_view id, const WorkflowRecord&)>& see);
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+                                                    std::string_view id);
 void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
                     const WorkflowRecord& record);
 void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id);
@@ -71,6 +78,7 @@ void write_definition(Transaction& tx, Revision revision, const DefinitionRecord
 // Instances. The living stand in one table and the ended in another, under the same keys.
 
 /// kCall is followed by the call's index.
+// On disk: never renumber.
 enum class Part : uint8_t {
   kHead = 0,
   kInput = 1,
@@ -84,6 +92,10 @@ enum class Part : uint8_t {
 /// A living instance with its data, but without its input. nullopt: there is none.
 Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
                                             const InstanceId& id);
+
+/// The head of a living instance.
+Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id);
 
 /// An instance, living or ended, whole.
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
@@ -106,8 +118,8 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 /// one.
 void erase_ended(Transaction& tx, const Instance& instance);
 
-/// Removes one that has ended, with its history and its idempotency key.
-Status erase_instance(Transaction& tx, const Instance& instance);
+/// Removes one that has ended, with its idempotency key. Its history is left, for purge_history().
+void erase_instance(Transaction& tx, const Instance& instance);
 
 /// All living heads (without JSON), in key order; the walk of start-up.
 Status each_living(const View& view, const std::function<void(Instance head)>& see);
@@ -192,9 +204,11 @@ void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see);
-/// Erases all groups of a workflow, showing each event first.
-Status close_groups(Transaction& tx, WorkflowNumber workflow,
-                    const std::function<void(const GroupedEvent&)>& see);
+/// Erases grouped events of a workflow up to the number `up_to`, and the counts of their groups, as
+/// many as fit into the budget, showing each first. Returns whether these were all; if not, `at` is
+/// where to go on.
+Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
+                          PurgeBudget& budget, const std::function<void(const GroupedEvent&)>& see);
 
 // Events that are kept for instances which cannot listen yet.
 

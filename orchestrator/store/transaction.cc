@@ -42,7 +42,8 @@ class Snapshot::Rows {
  public:
   Rows(const Snapshot& snapshot, KeyRange range, Direction direction)
       : range_(std::move(range)), is_forward_(direction == Direction::kForward) {
-    if (!snapshot.begin()) return;
+    const std::string_view low = range_.low;
+    if (!snapshot.begin() || snapshot.is_made_to_fail(table_of(low), millrace::key_of(low))) return;
     const Layers& layers = snapshot.layers_;
     const auto open = [&](const std::shared_ptr<const Memtable>& table, auto& cursor) {
       if (table != nullptr) cursor.emplace(*table, layers.commit, range_, direction);
@@ -119,6 +120,13 @@ bool Snapshot::begin() const {
   return has_begun_;
 }
 
+bool Snapshot::is_made_to_fail(Table table, std::string_view key) const {
+  const auto& fails = environment_->options().fails_read;
+  if (!fails || !fails(table, key)) return false;
+  layers_.lmdb.fail({"store.io", fmt::format("a read of {} was made to fail", table_name(table))});
+  return true;
+}
+
 void Snapshot::release() {
   layers_.active = nullptr;
   layers_.frozen = nullptr;
@@ -128,7 +136,7 @@ void Snapshot::release() {
 
 std::optional<std::string_view> Snapshot::get(Table table, std::string_view key) const {
   const AbsoluteKey absolute(table, key);
-  if (!begin()) return std::nullopt;
+  if (!begin() || is_made_to_fail(table, key)) return std::nullopt;
   for (const auto* const layer : {layers_.active.get(), layers_.frozen.get()}) {
     if (layer == nullptr) continue;
     const Memtable::Version* const version = layer->find(absolute.view(), layers_.commit);
@@ -236,6 +244,10 @@ void Transaction::write(std::string_view absolute_key, std::optional<std::string
 
 Status Transaction::commit(Limit limit) {
   Status done = committed_.status();
+  const auto& fails = environment_.options().fails_commit;
+  if (done && !writes_.empty() && fails && fails()) {
+    done = fail("store.io", "a commit was made to fail");
+  }
   if (done && !writes_.empty()) done = environment_.overlay_->commit(writes_, limit);
   drop();
   return done;

@@ -79,6 +79,7 @@ class Snapshot final : public View {
 
   explicit Snapshot(const Environment& environment);
   bool begin() const;
+  bool is_made_to_fail(Table table, std::string_view key) const;
   void release();
 
   const Environment* environment_;

@@ -48,8 +48,4 @@ Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size
   return rows::erase_some(tx, Table::kVariables, owner_prefix(owner), most);
 }
 
-Result<size_t> erase_all_variables(Transaction& tx, NamespaceNumber space, size_t most) {
-  return rows::erase_some(tx, Table::kVariables, rows::space_prefix(space), most);
-}
-
 }  // namespace millrace

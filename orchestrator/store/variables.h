@@ -24,7 +24,5 @@ Status each_variable(const View& view, const VariableOwner& owner, std::string_v
 /// Erases variables of that owner, `most` of them at most; returns how many there were to erase, so
 /// that less than `most` means all.
 Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most);
-/// The same for all variables in a namespace, whoever owns them.
-Result<size_t> erase_all_variables(Transaction& tx, NamespaceNumber space, size_t most);
 
 }  // namespace millrace

@@ -81,6 +81,44 @@ TEST_F(Functions, AWorkerThatSaysNothingHasBegunAllTheSame) {
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
+TEST_F(Functions, AnswersThatLookLikeAStatusOfTheServerStopNoOthers) {
+  const auto forge = [&, client = nats_.client()] {
+    for (const char* const status : {"503", "404 No Messages", "409 Consumer Deleted"}) {
+      client->publish_with_status("millrace.results.default.forged", status, "", "");
+    }
+    client->flush();
+  };
+  forge();
+  work({"answer", "answer"});
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"],
+            (Json{{"attempt", 1}}));
+  millrace_.stop();
+  forge();
+  millrace_.start_ready();
+  const std::string id = millrace_.start_instance("order", Json::object());
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 1}}));
+  EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
+}
+
+TEST_F(Functions, WhereTasksCannotBeSentReadyzSaysWhy) {
+  millrace_.stop();
+  const std::unique_ptr<RawNatsClient> client = nats_.client();
+  client->api("STREAM.DELETE.MILLRACE_TASKS");
+  client->api("STREAM.CREATE.MILLRACE_TASKS",
+              {{"name", "MILLRACE_TASKS"}, {"subjects", {"millrace.tasks.>"}}});
+  millrace_.start();
+  EXPECT_TRUE(eventually([&] {
+    const HttpReply ready = millrace_.ask("GET", "/readyz");
+    return ready.status == 503 && ready.body.find("MILLRACE_TASKS") != std::string::npos;
+  }));
+  EXPECT_NE(millrace_.ask("GET", "/metrics").body.find("\nmillrace_runs_tasks 0\n"),
+            std::string::npos);
+  client->api("STREAM.DELETE.MILLRACE_TASKS");
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
+  EXPECT_NE(millrace_.ask("GET", "/metrics").body.find("\nmillrace_runs_tasks 1\n"),
+            std::string::npos);
+}
+
 TEST_F(Functions, OfTwoAnswersTheFirstCounts) {
   work({"twice"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "first");

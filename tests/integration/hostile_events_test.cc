@@ -431,6 +431,31 @@ TEST_F(HostileEvents, InABatchWithOneBadEntryAreRefusedTogether) {
   EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 3));
 }
 
+TEST_F(HostileEvents, ThatLookLikeAStatusOfTheServerStopNothing) {
+  constexpr const char* kStatuses[] = {"503",
+                                       "503 No Responders",
+                                       "100 Idle Heartbeat",
+                                       "404 No Messages",
+                                       "408 Request Timeout",
+                                       "409 Batch Completed",
+                                       "409 Consumer Deleted",
+                                       "400 Bad Request"};
+  for (const char* const status : kStatuses) {
+    client_->publish_with_status(kSubject, status, "", "");
+  }
+  publish("", {{"Status", "503"}});
+  EXPECT_EQ(letters(std::size(kStatuses) + 1),
+            std::vector<std::string>(std::size(kStatuses) + 1, "event.malformed_json"));
+  expect_well();
+  millrace_.stop();
+  client_->publish_with_status(kSubject, "503", "", "");
+  client_->flush();
+  millrace_.start_ready();
+  EXPECT_EQ(letters(std::size(kStatuses) + 2).size(), std::size(kStatuses) + 2);
+  publish(event("well", "well-3"));
+  EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 3));
+}
+
 TEST_F(HostileEvents, CannotSmuggleHeaders) {
   keep("t");
   const auto ask = [&](std::string_view header) {

@@ -259,7 +259,6 @@ TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {
 
 TEST(Deletion, OfANamespaceTakesItsWorkflowsWithIt) {
   World world;
-  world.checks_store = false;  // the instances that have ended in the namespace stay
   world.must(CreateNamespace{.name = "a"});
   world.apply(kWaits, "a");
   world.apply(kOneState, "a");
@@ -281,7 +280,6 @@ TEST(Deletion, OfANamespaceTakesItsWorkflowsWithIt) {
 TEST(Deletion, OfANamespaceTakesItsDelayedEventsWithIt) {
   for (const bool restarted : {false, true}) {
     World world;
-    world.checks_store = false;  // the instances that have ended in the namespace stay
     world.must(CreateNamespace{.name = "a"});
     world.apply(R"(
 id: reminds
@@ -298,6 +296,34 @@ states:
     EXPECT_THAT(world.events("reminder"), IsEmpty());
     EXPECT_THAT(world.dead_letters(), IsEmpty());
   }
+}
+
+TEST(Queries, OfOneInstanceReadNoOtherNamesThanItsOwn) {
+  bool reads_all = false;
+  WorldOptions options;
+  options.store.fails_read = [&](Table table, std::string_view key) {
+    reads_all |= key.empty() && (table == Table::kNamespaces || table == Table::kWorkflows);
+    return false;
+  };
+  World world(options);
+  world.apply(kWaits);
+  const std::string id = world.start("waits")["id"];
+  const Answered ended = world.wait_for_end(id, seconds(10));
+  reads_all = false;
+  EXPECT_EQ(world.instance(id)["workflow"], "waits");
+  EXPECT_THAT(world.history(id), SizeIs(testing::Gt(0)));
+  world.publish("go", "1");
+  world.settle();
+  EXPECT_EQ(code(ended), "ok");
+  EXPECT_FALSE(reads_all);
+}
+
+TEST(Queries, ByANameThatIsTooLongForAKeyFindNothing) {
+  World world;
+  const Snapshot view = *Snapshot::take(world.environment());
+  const std::string name(1'000, 'a');
+  EXPECT_EQ(world.queries().workflows(view, name).error().code, "namespace.not_found");
+  EXPECT_EQ(world.queries().workflow(view, "default", name).error().code, "workflow.not_found");
 }
 
 TEST(StartByCall, GivesAnInstanceOnceUnderItsKey) {
@@ -371,6 +397,24 @@ TEST(WaitForEnd, SeesAnEndInTheBatchThatItCameWith) {
   const Answered answered = world.wait_for_end(started["id"], seconds(10));
   world.settle();
   EXPECT_EQ(code(answered), "ok");
+}
+
+TEST(WaitForEnd, EndsForEachWaiterAtItsOwnTime) {
+  World world;
+  world.apply(kWaits);
+  std::vector<Answered> waits;
+  const Json first = world.start("waits");
+  const Json second = world.start("waits");
+  for (int i = 1; i <= 5; ++i) {
+    waits.push_back(world.wait_for_end((i % 2 == 0 ? first : second)["id"], seconds(10 * i)));
+  }
+  world.run_for(seconds(25));
+  EXPECT_EQ(code(waits[0]), "wait.timeout");
+  EXPECT_EQ(code(waits[1]), "wait.timeout");
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(code(waits[i]), "not answered");
+  world.publish("go", "1");
+  world.settle();
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(code(waits[i]), "ok");
 }
 
 TEST(WaitForEnd, RunsOutOfTime) {

@@ -203,7 +203,6 @@ TEST_F(Schedule, EndsWithItsWorkflow) {
 }
 
 TEST_F(Schedule, EndsWithItsNamespace) {
-  world.checks_store = false;  // the instances that have ended in the namespace stay
   world.must(CreateNamespace{"shop"});
   world.apply(scheduled(kHourly), "shop");
   world.run_for(hours(1));

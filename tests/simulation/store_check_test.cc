@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/purge.h"
 #include "orchestrator/store/rows.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/tables.h"
@@ -28,6 +29,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Codes = std::set<std::string>;
+
+constexpr const char* kPairs = R"(
+id: pairs
+start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
+states:
+- {id: a, type: noop}
+)";
 
 constexpr const char* kDefinitions[] = {
     R"(
@@ -73,13 +81,7 @@ id: posts
 functions: [{id: post, type: knative-namespace, service: post}]
 states:
 - {id: send, type: action, async: true, action: {function: post}}
-)",
-    R"(
-id: pairs
-start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
-states:
-- {id: a, type: noop}
-)",
+)", kPairs,
     R"(
 id: nightly
 start: {type: scheduled, cron: '0 0 * * *'}
@@ -249,6 +251,12 @@ void edit_call(Transaction& tx, const std::string& workflow, const Change& chang
   edit(tx, Table::kLive, call_key(id_of(workflow), 0), decode_call, encode_call, change);
 }
 
+void erase_with_history(Transaction& tx, const Instance& instance) {
+  erase_instance(tx, instance);
+  PurgeBudget budget;
+  ASSERT_EQ(purge_history(tx, instance.last_history, budget).value(), 0U);
+}
+
 uint64_t last_history(const View& view, const std::string& workflow) {
   return read_living(view, kDefault, id_of(workflow)).value()->last_history;
 }
@@ -342,6 +350,30 @@ const Plant kPlants[] = {
                             decode_schedule, encode,
                             [](ScheduleRecord& record) { record.from += hours(9'000); });
      }},
+    {"a purge of a kind that does not exist",
+     {"row.key"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind(3), 1, {}});
+     }},
+    {"a purge of a namespace that exists",
+     {"row.value"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+     }},
+    {"a purge up to an event that is yet to come",
+     {"counter.behind"},
+     [](Transaction& tx) {
+       const auto pairs = static_cast<uint64_t>(number_of(tx, "pairs"));
+       write_purge(tx, {Purge::Kind::kGroups, pairs, {.space = "default", .up_to = 99}});
+     }},
+    {"a deleted workflow of the number of another one",
+     {"number.twice"},
+     [](Transaction& tx) { write_retired(tx, number_of(tx, "naps"), kDefault); }},
+    {"a deleted workflow of no namespace",
+     {"row.record"},
+     [](Transaction& tx) {
+       tx.put(Table::kMeta, "retired/" + rows::workflow_prefix(WorkflowNumber(1)), "x");
+     }},
     {"an unknown key of meta",
      {"meta.unknown"},
      [](Transaction& tx) { tx.put(Table::kMeta, "counter/z", rows::key_of(uint64_t{1})); }},
@@ -372,7 +404,7 @@ const Plant kPlants[] = {
      [](Transaction& tx) {
        const InstanceId id = id_of("fails");
        const auto instance = read_instance(tx, kDefault, id).value();
-       ASSERT_TRUE(erase_instance(tx, *instance));
+       erase_with_history(tx, *instance);
        tx.erase(Table::kWorkflows, workflow_key("fails"));
        Instance moved = *instance;
        moved.space = NamespaceNumber(3);
@@ -469,6 +501,16 @@ const Plant kPlants[] = {
      [](Transaction& tx) {
        edit_history(tx, "naps", [](HistoryRow& row) { row.records.back().state = "nowhere"; });
      }},
+    {"a failed state without the data that its head tells of",
+     {"instance.parts"},
+     [](Transaction& tx) {
+       tx.erase(Table::kEnded, key_of(id_of("fails"), Part::kFailedData));
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { head.failed_data = LazyJson(Json::object()); });
+     }},
+    {"data of a failed state that its head does not tell of",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("both"), Part::kFailedData), "{}"); }},
     {"an instance without its input",
      {"instance.parts"},
      [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("naps"), Part::kInput)); }},
@@ -548,7 +590,7 @@ const Plant kPlants[] = {
        for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
          tx.erase(Table::kLive, key_of(child->id, part));
        }
-       ASSERT_TRUE(erase_instance(tx, *child));
+       erase_with_history(tx, *child);
      }},
     {"a task that nothing waits for",
      {"task.caller"},
@@ -668,6 +710,88 @@ TEST(StoreCheck, FindsEachDamageUnderItsCode) {
     tx.drop();
   }
 }
+
+/// What a deletion leaves behind until all of it is erased.
+const Plant kLegal[] = {
+    {"a deleted namespace of which nothing is erased yet",
+     {},
+     [](Transaction& tx) {
+       tx.erase(Table::kNamespaces, "shop");
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+     }},
+    {"a deleted namespace of which some is erased",
+     {},
+     [](Transaction& tx) {
+       tx.erase(Table::kNamespaces, "shop");
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+       const auto [key, row] = first(tx, Table::kWorkflows, rows::space_prefix(kShop));
+       PurgeBudget budget;
+       ASSERT_TRUE(purge_workflow(tx, decode_workflow(row)->number, budget));
+       tx.erase(Table::kLive, first(tx, Table::kLive, rows::space_prefix(kShop)).first);
+     }},
+    {"a deleted namespace with a workflow that was deleted before",
+     {},
+     [](Transaction& tx) {
+       const auto [key, row] = first(tx, Table::kWorkflows, rows::space_prefix(kShop));
+       tx.erase(Table::kWorkflows, key);
+       tx.erase(Table::kNamespaces, "shop");
+       write_retired(tx, decode_workflow(row)->number, kShop);
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+     }},
+    {"the history of a deleted instance",
+     {},
+     [](Transaction& tx) {
+       const auto instance = read_instance(tx, kDefault, id_of("fails")).value();
+       erase_instance(tx, *instance);
+       write_purge(tx, {Purge::Kind::kHistory, instance->last_history, {}});
+     }},
+    {"a group of a deleted workflow",
+     {},
+     [](Transaction& tx) {
+       const WorkflowNumber pairs = number_of(tx, "pairs");
+       tx.erase(Table::kWorkflows, workflow_key("pairs"));
+       write_retired(tx, pairs, kDefault);
+       write_purge(tx, {Purge::Kind::kGroups, static_cast<uint64_t>(pairs), {.up_to = 1}});
+     }},
+    {"a group of which some is closed, of a start that has changed",
+     {},
+     [](Transaction& tx) {
+       const WorkflowNumber pairs = number_of(tx, "pairs");
+       edit<WorkflowRecord>(tx, Table::kWorkflows, workflow_key("pairs"), decode_workflow, encode,
+                            [](WorkflowRecord& record) { record.groups_from = record.latest; });
+       write_purge(tx, {Purge::Kind::kGroups, static_cast<uint64_t>(pairs), {.up_to = 1}});
+       tx.erase(Table::kGroups, first(tx, Table::kGroups, "\x01").first);
+     }},
+};
+
+TEST(StoreCheck, TakesWhatADeletionHasYetToErase) {
+  const auto environment =
+      Environment::open(Rich::instance().folder(), {.checkpoints_at_close = false}).value();
+  Transaction tx(*environment);
+  for (const Plant& legal : kLegal) {
+    SCOPED_TRACE(legal.name);
+    legal.damage(tx);
+    const auto report = check_store(tx, test_check_options());
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->sound()) << lines_of(*report);
+    tx.drop();
+  }
+}
+
+TEST(StoreCheck, TakesGroupsOfALaterRevision) {
+  World world;
+  const std::string pairs = kPairs;
+  world.apply(pairs);
+  world.publish("left", "1", Json(1), {{"key", std::string("k")}});
+  world.settle();
+  std::string changed = pairs;
+  changed.replace(changed.find("right"), 5, "other");
+  world.apply(changed);
+  world.publish("left", "2", Json(2), {{"key", std::string("k")}});
+  world.settle();
+  const auto view = Snapshot::take(world.environment()).value();
+  EXPECT_EQ(read_workflow(view, kDefault, "pairs").value()->groups_from, 2U);
+}  // whose end checks the store
 
 // Whole folders.
 

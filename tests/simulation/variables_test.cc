@@ -256,7 +256,6 @@ TEST_F(PlacesOfVariables, TakeThemWithThem) {
 }
 
 TEST_F(PlacesOfVariables, AreAllOfANamespaceThatIsDeleted) {
-  world.checks_store = false;  // the instances that have ended in the namespace stay
   world.must(CreateNamespace{.name = "other"});
   world.apply(kWaits, "other");
   const Json started = world.must(StartInstance{.space = "other", .workflow = "waits"});

@@ -150,6 +150,14 @@ void World::crash_after_commit() {
   crash();
 }
 
+void World::change_store(const std::function<void(Transaction& tx)>& change) {
+  CHECK(!alive());
+  const auto environment = must_have(Environment::open(folder_.path(), options_.store));
+  Transaction tx(*environment);
+  change(tx);
+  must_have(tx.commit());
+}
+
 Answered World::command(Command command) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
   processor().command(std::move(command),

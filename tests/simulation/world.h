@@ -153,6 +153,8 @@ class World {
   bool alive() const { return stage_ != nullptr; }
   /// Whether the store is checked at the end of each life; for tests that damage it.
   bool checks_store = true;
+  /// While none is alive: commits what `change` writes into the store.
+  void change_store(const std::function<void(Transaction& tx)>& change);
   /// For the next recover().
   WorldOptions& options() { return options_; }
 

@@ -60,10 +60,19 @@ void RawNatsClient::publish(std::string_view subject, std::string_view data,
 
 void RawNatsClient::publish(std::string_view subject, std::string_view headers,
                             std::string_view data, std::string_view reply) {
-  const size_t size = std::string_view("NATS/1.0\r\n\r\n").size() + headers.size();
-  send(fmt::format("HPUB {} {} {} {}\r\nNATS/1.0\r\n", subject, reply, size, size + data.size()));
-  send(headers);
-  send("\r\n");
+  publish_block(subject, fmt::format("NATS/1.0\r\n{}\r\n", headers), data, reply);
+}
+
+void RawNatsClient::publish_with_status(std::string_view subject, std::string_view status,
+                                        std::string_view headers, std::string_view data) {
+  publish_block(subject, fmt::format("NATS/1.0 {}\r\n{}\r\n", status, headers), data, "");
+}
+
+void RawNatsClient::publish_block(std::string_view subject, std::string_view block,
+                                  std::string_view data, std::string_view reply) {
+  send(fmt::format("HPUB {} {} {} {}\r\n", subject, reply, block.size(),
+                   block.size() + data.size()));
+  send(block);
   send(data);
   send("\r\n");
 }

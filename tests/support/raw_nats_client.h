@@ -44,6 +44,11 @@ class RawNatsClient {
   void publish(std::string_view subject, std::string_view headers, std::string_view data,
                std::string_view reply);
 
+  /// A message whose header block begins with a status line, as one of the server itself does:
+  /// `status` is what follows `NATS/1.0 `, `headers` as above.
+  void publish_with_status(std::string_view subject, std::string_view status,
+                           std::string_view headers, std::string_view data);
+
   /// Returns when the server has worked off all that was sent.
   void flush();
 
@@ -62,6 +67,8 @@ class RawNatsClient {
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
+  void publish_block(std::string_view subject, std::string_view block, std::string_view data,
+                     std::string_view reply);
   Message request(std::string_view subject, std::string_view headers, std::string_view data);
   void send(std::string_view bytes);
   bool fill(Duration at_most);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -172,6 +174,23 @@ void TcpProxy::accept_one() {
   pipes_.push_back({client, target});
 }
 
+void TcpProxy::spoil(std::string marker, std::string from, std::string to) {
+  CHECK(from.size() == to.size());
+  const std::lock_guard lock(mutex_);
+  marker_ = std::move(marker);
+  spoiled_from_ = std::move(from);
+  spoiled_to_ = std::move(to);
+}
+
+/// Under the lock.
+void TcpProxy::spoil(std::span<char> bytes) const {
+  const std::string_view text(bytes.data(), bytes.size());
+  if (marker_.empty() || text.find(marker_) == std::string_view::npos) return;
+  for (size_t at = 0; (at = text.find(spoiled_from_, at)) != std::string_view::npos;) {
+    std::copy(spoiled_to_.begin(), spoiled_to_.end(), bytes.begin() + static_cast<ptrdiff_t>(at));
+  }
+}
+
 bool TcpProxy::move(Pipe& pipe, bool from_target) {
   std::array<char, 16 << 10> bytes;
   const ssize_t got =
@@ -181,6 +200,7 @@ bool TcpProxy::move(Pipe& pipe, bool from_target) {
   bool cut = false;
   if (from_target) {
     const std::lock_guard lock(mutex_);
+    spoil({bytes.data(), size});
     cut = left_ <= size;
     size = std::min(size, left_);
     if (left_ != kNoCut) left_ -= size;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -32,6 +33,10 @@ class TcpProxy {
   /// The connections of now never pass anything again, and nothing shows it; new ones do.
   void forget();
 
+  /// From now on, in whatever comes from the target in one read and holds `marker`, each `from` is
+  /// `to`, which is as long: messages that arrive, and can't be right. An empty marker ends it.
+  void spoil(std::string marker, std::string from, std::string to);
+
   /// From now on nothing passes, in neither direction, and nothing shows it; until pass().
   void swallow();
   /// Ends the connections that were swallowed from; new ones go through.
@@ -47,6 +52,7 @@ class TcpProxy {
   void accept_one();
   /// False: the connection is over.
   bool move(Pipe& pipe, bool from_target);
+  void spoil(std::span<char> bytes) const;
   void reset_all();
   void wake();
 
@@ -62,6 +68,9 @@ class TcpProxy {
   bool reset_ = false;
   size_t left_ = std::numeric_limits<size_t>::max();  ///< before the next cut
   size_t cuts_ = 0;
+  std::string marker_;
+  std::string spoiled_from_;
+  std::string spoiled_to_;
 
   std::list<Pipe> pipes_;      ///< only for the thread
   std::list<Pipe> forgotten_;  ///< only for the thread

@@ -10,6 +10,8 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kCounterKey = "counter/";
+constexpr std::string_view kPurgeKey = "purge/";
+constexpr std::string_view kRetiredKey = "retired/";
 
 /// The first byte of a key in `groups` tells which of its three kinds of rows it is.
 constexpr uint8_t kCountsRow = 1;
@@ -54,7 +56,7 @@ void Checker::check_meta() {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
         "the row by which the store's key is known is missing");
   }
-  if (!time_ && counters_[static_cast<size_t>(Counter::kHistory)] > 0) {
+  if (!time_ && counters_[index_of(Counter::kHistory)] > 0) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "time"}, "the time of the last commit is missing");
   }
 }
@@ -94,11 +96,69 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     decode(place, value, decode_store_identity);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
-    counters_[static_cast<size_t>(key.back() - 'a')] = number().value_or(UINT64_MAX);
+    counters_[index_of(Counter(key.back()))] = number().value_or(UINT64_MAX);
+  } else if (key.starts_with(kPurgeKey)) {
+    check_purge(place, value);
+  } else if (key.starts_with(kRetiredKey)) {
+    check_retired(place, value);
   } else {
     add(StoreFault::kMetaUnknown, place,
         fmt::format("{} bytes under an unknown key", value.size()));
   }
+}
+
+/// What a deletion has left to erase. Counters come before it, by their keys.
+void Checker::check_purge(const Place& place, std::string_view value) {
+  Reader reader(place.key.substr(kPurgeKey.size()));
+  const auto kind = Purge::Kind(reader.u8());
+  const uint64_t number = reader.u64();
+  const bool is_namespace = kind == Purge::Kind::kNamespace;
+  const bool is_short = number <= UINT32_MAX;  // as are the numbers of namespaces and workflows
+  if (!reader.done() || number == 0 || kind > Purge::Kind::kGroups ||
+      (kind != Purge::Kind::kHistory && !is_short)) {
+    add(StoreFault::kRowKey, place, "the key is not the kind of a purge and a number");
+    return;
+  }
+  const Counter counter = is_namespace                    ? Counter::kNamespace
+                          : kind == Purge::Kind::kHistory ? Counter::kHistory
+                                                          : Counter::kWorkflow;
+  note_given(counter, number, place);
+  const auto record = decode(place, value, decode_purge);
+  if (is_namespace) {
+    purged_.insert(NamespaceNumber(static_cast<uint32_t>(number)));
+  } else if (kind == Purge::Kind::kGroups && record) {
+    note_given(Counter::kGrouped, record->up_to, place);
+    closing_[WorkflowNumber(static_cast<uint32_t>(number))] = record->up_to;
+  }
+  if (kind != Purge::Kind::kHistory) return;
+  for (uint64_t next = number; next != 0 && chained_.insert(next);) {
+    const std::string key = rows::key_of(next);
+    const auto bytes = view_.get(Table::kHistory, key);
+    if (!bytes) return;
+    const auto row = rows::decode(view_, Table::kHistory, key, *bytes, decode_history);
+    if (!row || row->previous >= next) return;  // the walk over all history tells of it
+    next = row->previous;
+  }
+}
+
+void Checker::check_retired(const Place& place, std::string_view value) {
+  Reader key(place.key.substr(kRetiredKey.size()));
+  const auto workflow = WorkflowNumber(key.u32());
+  if (!key.done() || static_cast<uint32_t>(workflow) == 0) {
+    add(StoreFault::kRowKey, place, "the key is not the number of a workflow");
+    return;
+  }
+  note_given(Counter::kWorkflow, static_cast<uint32_t>(workflow), place);
+  Reader reader(value);
+  const auto space = NamespaceNumber(reader.u32());
+  if (!reader.done()) {
+    add(StoreFault::kRowRecord, place,
+        fmt::format("{} bytes, and the number of a namespace has 4", value.size()));
+    return;
+  }
+  retired_.emplace(workflow, space);
+  homes_.emplace(workflow, space);
+  if (purged_.contains(space)) purged_workflows_.insert(workflow);  // purges come first, by key
 }
 
 // Namespaces, workflows, revisions.
@@ -112,6 +172,9 @@ void Checker::check_namespaces() {
     const auto number = static_cast<uint32_t>(record->number);
     if (number == 0) add(StoreFault::kRowValue, place, "its number is 0");
     note_given(Counter::kNamespace, number, place);
+    if (purged_.contains(record->number)) {
+      add(StoreFault::kRowValue, place, fmt::format("a purge erases namespace {}", number));
+    }
     const auto [known, is_first] = spaces_.emplace(record->number, key);
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
@@ -125,7 +188,7 @@ void Checker::check_namespaces() {
         options_.check_settings ? options_.check_settings(record->settings) : Status();
     if (!read) add(StoreFault::kNamespaceSettings, place, read.error().message);
   });
-  if (is_over() || counters_[static_cast<size_t>(Counter::kNamespace)] == 0) return;
+  if (is_over() || counters_[index_of(Counter::kNamespace)] == 0) return;
   if (!view_.get(Table::kNamespaces, "default")) {
     add(StoreFault::kNamespaceMissing, {Table::kNamespaces, "default"},
         "the namespace `default` does not exist");
@@ -144,14 +207,20 @@ void Checker::check_workflows() {
     }
     const auto record = decode(place, value, decode_workflow);
     if (!record) return;
-    check_namespace(space, place);
     const auto number = static_cast<uint32_t>(record->number);
-    if (number == 0 || record->latest == 0) {
+    if (number == 0 || record->latest == 0 || record->groups_from > record->latest) {
       add(StoreFault::kRowValue, place,
-          fmt::format("its number is {}, its newest revision {}", number, record->latest));
+          fmt::format("its number is {}, its newest revision {}, the first with its groups {}",
+                      number, record->latest, record->groups_from));
     }
     note_given(Counter::kWorkflow, number, place);
-    const WorkflowRow row{.space = space, .id = id, .latest = record->latest};
+    if (purged_.contains(space)) {  // its definitions may be gone
+      purged_workflows_.insert(record->number);
+      return;
+    }
+    check_namespace(space, place);
+    const WorkflowRow row{
+        .space = space, .id = id, .latest = record->latest, .groups_from = record->groups_from};
     const auto [known, is_first] = workflows_.emplace(record->number, row);
     homes_.emplace(record->number, space);
     if (!is_first) {
@@ -160,6 +229,17 @@ void Checker::check_workflows() {
                       name_of(known->second.space)));
     }
   });
+}
+
+void Checker::check_retired_workflows() {
+  for (const auto& [number, space] : retired_) {
+    const std::string key = std::string(kRetiredKey).append(rows::workflow_prefix(number));
+    const Place place{Table::kMeta, key};
+    check_namespace(space, place);
+    if (!workflows_.contains(number)) continue;
+    add(StoreFault::kNumberTwice, place,
+        fmt::format("workflow {} has the number of a deleted one", workflows_.at(number).id));
+  }
 }
 
 void Checker::check_definitions() {
@@ -187,6 +267,7 @@ void Checker::check_definitions() {
       add(StoreFault::kRowKey, place, "the key is not the numbers of a workflow and a revision");
       return;
     }
+    if (purged_workflows_.contains(revision.workflow)) return;
     if (revision.workflow != of) {
       end();
       of = revision.workflow;
@@ -236,6 +317,7 @@ void Checker::check_schedules() {
       add(StoreFault::kRowKey, place, "the key is not the number of a workflow");
       return;
     }
+    if (purged_workflows_.contains(number)) return;
     without.erase(number);
     note_given(Counter::kWorkflow, static_cast<uint32_t>(number), place);
     if (!workflows_.contains(number)) {
@@ -286,10 +368,20 @@ void Checker::check_group_counts(const Place& place, std::string_view value) {
     return;
   }
   const auto counts = decode(place, value, decode_counts);
-  if (!counts) return;
-  if (!workflows_.contains(number)) {
+  if (!counts || purged_workflows_.contains(number)) return;
+  std::vector<uint32_t> waiting(counts->size(), 0);
+  bool closes = false;
+  view_.scan(Table::kGroups, group_key(kQueueRow, number, group), [&](std::string_view key, auto) {
+    Reader queue(key.substr(place.key.size()));
+    const uint8_t high = queue.u8();
+    const auto entry = static_cast<size_t>(high) << 8 | queue.u8();
+    if (entry < waiting.size()) ++waiting[entry];
+    closes |= is_closed(number, queue.u64());
+    return true;
+  });
+  if (!closes && !workflows_.contains(number)) {
     add(StoreFault::kWorkflowMissing, place, "the workflow of the group does not exist");
-  } else if (const auto workflow = newest(number)) {
+  } else if (const auto workflow = closes ? nullptr : newest(number)) {
     const Start& start = workflow->start;
     if (start.kind != Start::Kind::kEventsAnd || start.events.size() != counts->size()) {
       add(StoreFault::kGroupCounts, place,
@@ -305,14 +397,6 @@ void Checker::check_group_counts(const Place& place, std::string_view value) {
     add(StoreFault::kGroupCounts, place,
         is_empty ? "no entry of the group has an event" : "each entry of the group has an event");
   }
-  std::vector<uint32_t> waiting(counts->size(), 0);
-  view_.scan(Table::kGroups, group_key(kQueueRow, number, group), [&](std::string_view key, auto) {
-    Reader queue(key.substr(place.key.size()));
-    const uint8_t high = queue.u8();
-    const auto entry = static_cast<size_t>(high) << 8 | queue.u8();
-    if (entry < waiting.size()) ++waiting[entry];
-    return true;
-  });
   if (waiting != *counts) {
     add(StoreFault::kGroupCounts, place,
         fmt::format("the group counts [{}], and [{}] events wait", fmt::join(*counts, ", "),
@@ -339,19 +423,25 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   if (view_.get(Table::kGroups, by_number.view()) != place.key) {
     add(StoreFault::kGroupEvent, place, "the row of its number does not lead to it");
   }
+  const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
   const auto counts = view_.get(Table::kGroups, group_key(kCountsRow, number, group));
-  if (!counts) {
-    add(StoreFault::kGroupEvent, place, "its group has no row of counts");
+  if (!counts) {  // it goes with the first event of a group that is closed
+    if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
   } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
     add(StoreFault::kGroupEvent, place, fmt::format("its group has {} entries", waiting->size()));
   }
   const auto record = decode(place, value, decode_grouped);
   if (!record) return;
   const auto event = check_event(record->event, place);
+  if (closes) return;
   const auto workflow = newest(number);
   if (!event || workflow == nullptr || workflow->start.kind != Start::Kind::kEventsAnd) return;
   const auto key = correlation_key(Attributes(*event), workflow->start.correlate);
-  if (!key || fingerprint({*key}) != group) {
+  const uint32_t from = workflows_.at(number).groups_from;
+  const auto expected = [&] {
+    return from == 0 ? fingerprint({*key}) : fingerprint({*key, std::to_string(from)});
+  };
+  if (!key || expected() != group) {
     add(StoreFault::kGroupEvent, place, "the event does not correlate with its group");
   } else if (entry < workflow->start.events.size() &&
              workflow->start.events[entry].filter.type != event->type) {
@@ -359,6 +449,11 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
         fmt::format("its entry waits for {}, and its type is {}",
                     workflow->start.events[entry].filter.type, event->type));
   }
+}
+
+bool Checker::is_closed(WorkflowNumber workflow, uint64_t event) const {
+  const auto found = closing_.find(workflow);
+  return found != closing_.end() && event <= found->second;
 }
 
 void Checker::check_group_number(const Place& place, std::string_view value) {

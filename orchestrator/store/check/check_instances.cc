@@ -16,7 +16,7 @@ struct Checker::Walked {
   bool has_head = false;         ///< its row was there
   std::optional<Instance> head;  ///< none: it cannot be read
   bool has_input = false;
-  bool has_data = false;
+  bool has_failed_data = false;
   bool is_data_in_history = false;  ///< an ended one's: its last row of the history has it
   std::vector<bool> slots;          ///< which have something
   uint32_t calls = 0;               ///< how many rows of calls came
@@ -141,11 +141,12 @@ void Checker::check_instances(Table table) {
     const auto part = static_cast<Part>(number);
     std::optional<uint32_t> index;
     if (part == Part::kCall) index = reader.u32();
-    if (!reader.done() || number > static_cast<uint8_t>(Part::kCall)) {
+    if (!reader.done() || number > static_cast<uint8_t>(Part::kFailedData)) {
       add(StoreFault::kRowKey, place,
           "the key is not a namespace, an instance and one of its parts");
       return;
     }
+    if (purged_.contains(space)) return;
     constexpr size_t kPrefixSize = 4 + 16;
     if (key.substr(0, kPrefixSize) != one.prefix) {
       finish(one);
@@ -177,9 +178,9 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     return check_place(one);
   }
   const bool is_living = one.table == Table::kLive;
-  if (!is_living && part != Part::kInput && part != Part::kData) {
+  if (!is_living && part != Part::kInput && part != Part::kData && part != Part::kFailedData) {
     return add(StoreFault::kInstanceParts, place,
-               "an instance that has ended has only input and data");
+               "an instance that has ended has only input, data and the data of its failed state");
   }
   if (Seal::is_sealed(value) && one.head && !one.head->sealed && part != Part::kCall) {
     add(StoreFault::kInstanceSeal, place, "the row is sealed, and the head is not");
@@ -205,7 +206,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     return;
   }
   const auto text = open(place, value);
-  (part == Part::kInput ? one.has_input : one.has_data) |= part != Part::kFoundData;
+  one.has_input |= part == Part::kInput;
+  one.has_failed_data |= part == Part::kFailedData;
   if (!text) return;
   if (text->empty() && part == Part::kData && !is_living) {
     one.is_data_in_history = true;
@@ -273,6 +275,9 @@ void Checker::finish(Walked& one) {
     if (!is_there) add(StoreFault::kInstanceParts, place, std::move(found));
   };
   parts(one.has_input, "its input is missing");
+  parts(one.has_failed_data == head.failed_data.has_value(),
+        one.has_failed_data ? "it has data of a failed state, and its head tells of none"
+                            : "the data of its failed state is missing");
   parts(one.calls == head.calls.size(),
         fmt::format("its head tells of {} calls, and {} are there", head.calls.size(), one.calls));
   const auto workflow = definition(head.revision);
@@ -552,7 +557,7 @@ void Checker::check_orphans() {
     note_given(Counter::kHistory, *number, place);
     if (chained_.contains(*number)) return;
     const auto row = open_and_decode(place, value, decode_history);
-    if (!row || unsound_.contains(row->instance)) return;
+    if (!row || unsound_.contains(row->instance) || purged_.contains(row->space)) return;
     const std::string id = to_string(row->instance);
     add(StoreFault::kHistoryOrphan, place,
         exists(row->space, row->instance)

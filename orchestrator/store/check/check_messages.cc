@@ -169,6 +169,7 @@ void Checker::check_idempotency() {
       return;
     }
     note_given(Counter::kWorkflow, static_cast<uint32_t>(workflow), place);
+    if (purged_workflows_.contains(workflow)) return;
     const auto record = decode(place, value, decode_idempotency);
     if (!record || unsound_.contains(record->instance)) return;
     const auto home = homes_.find(workflow);

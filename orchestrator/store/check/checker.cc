@@ -34,7 +34,8 @@ std::string hexadecimal(std::string_view bytes) {
 }
 
 std::string part_name(uint8_t part) {
-  static constexpr const char* kNames[] = {"head", "input", "data", "slots", "found data", "call"};
+  static constexpr const char* kNames[] = {"head",       "input", "data",       "slots",
+                                           "found data", "call",  "failed data"};
   return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
 }
 
@@ -50,9 +51,10 @@ Result<StoreReport> Checker::run() {
                             *format_, kStoreFormat));
   }
   using Step = void (Checker::*)();
-  static constexpr Step kCatalog[] = {&Checker::check_namespaces,  &Checker::check_workflows,
-                                      &Checker::check_definitions, &Checker::check_schedules,
-                                      &Checker::check_groups,      &Checker::check_inbox};
+  static constexpr Step kCatalog[] = {
+      &Checker::check_namespaces,  &Checker::check_workflows, &Checker::check_retired_workflows,
+      &Checker::check_definitions, &Checker::check_schedules, &Checker::check_groups,
+      &Checker::check_inbox};
   static constexpr Step kOthers[] = {
       &Checker::check_orphans,     &Checker::check_tasks,       &Checker::check_delayed,
       &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_recent,
@@ -222,12 +224,12 @@ std::optional<uint64_t> Checker::number_key(const Place& place) {
 // What is checked of many kinds of rows.
 
 void Checker::note_given(Counter counter, uint64_t number, const Place& place) {
-  const auto index = static_cast<size_t>(counter);
+  const size_t index = index_of(counter);
   if (number <= counters_[index] || behind_[index]) return;
   behind_[index] = true;
   add(StoreFault::kCounterBehind, place,
       fmt::format("number {} was given, and the counter `{}` is at {}", number,
-                  static_cast<char>('a' + index), counters_[index]));
+                  static_cast<char>(counter), counters_[index]));
 }
 
 void Checker::check_time(TimePoint time, const Place& place, std::string_view what) {
@@ -254,6 +256,7 @@ std::optional<Event> Checker::check_event(std::string_view text, const Place& pl
 
 bool Checker::check_namespace(NamespaceNumber space, const Place& place) {
   if (spaces_.contains(space)) return true;
+  if (purged_.contains(space)) return false;
   const auto number = static_cast<uint32_t>(space);
   note_given(Counter::kNamespace, number, place);
   add(StoreFault::kNamespaceMissing, place, fmt::format("no namespace has the number {}", number));

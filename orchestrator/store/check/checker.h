@@ -21,6 +21,7 @@
 #include "orchestrator/store/check/number_set.h"
 #include "orchestrator/store/check/store_check.h"
 #include "orchestrator/store/codec.h"
+#include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/rows.h"
 #include "orchestrator/store/tables.h"
@@ -84,7 +85,7 @@ class Checker {
   void check_time(TimePoint time, const Place& place, std::string_view what);
   bool check_json(std::string_view text, const Place& place, std::string_view what);
   std::optional<Event> check_event(std::string_view text, const Place& place);
-  /// Whether it exists; if not, that is noted.
+  /// Whether it exists; if not, that is noted, unless it is being erased.
   bool check_namespace(NamespaceNumber space, const Place& place);
 
   /// The workflow of a revision; null: it is missing or does not load (has_definition).
@@ -107,14 +108,20 @@ class Checker {
 
   void check_meta();
   void check_meta_row(const Place& place, std::string_view value);
+  void check_purge(const Place& place, std::string_view value);
+  void check_retired(const Place& place, std::string_view value);
   void check_namespaces();
   void check_workflows();
+  void check_retired_workflows();
   void check_definitions();
   void check_schedules();
   void check_groups();
   void check_group_counts(const Place& place, std::string_view value);
   void check_group_event(const Place& place, std::string_view value);
   void check_group_number(const Place& place, std::string_view value);
+  /// Whether a purge closes the groups of the workflow up to that event, so that what belongs to
+  /// them may be partly gone, and be of an earlier start.
+  bool is_closed(WorkflowNumber workflow, uint64_t event) const;
 
   // Instances (check_instances.cc).
 
@@ -156,10 +163,16 @@ class Checker {
     NamespaceNumber space{};
     std::string id;
     uint32_t latest = 0;
+    uint32_t groups_from = 0;
   };
   using CallPlace = std::tuple<InstanceId, uint64_t, uint32_t, uint32_t>;
   static CallPlace place_of(const Caller& caller) {
     return {caller.instance, caller.entered, caller.index, caller.attempt};
+  }
+
+  /// Where a counter stands in the arrays below.
+  static size_t index_of(Counter counter) {
+    return static_cast<size_t>(static_cast<char>(counter) - static_cast<char>(Counter::kNamespace));
   }
 
   const View& view_;
@@ -179,6 +192,10 @@ class Checker {
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<WorkflowNumber, WorkflowRow> workflows_;
   std::map<WorkflowNumber, NamespaceNumber> homes_;  ///< deleted workflows too, by their instances
+  std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted ones whose definitions stay
+  std::set<NamespaceNumber> purged_;            ///< deleted ones of which rows are still there,
+  std::set<WorkflowNumber> purged_workflows_;   ///< and what they had
+  std::map<WorkflowNumber, uint64_t> closing_;  ///< whose groups are closed up to that event
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< some, to load each seldom
 
   std::set<InstanceId> starts_;   ///< children that errands are to start,
@@ -186,7 +203,7 @@ class Checker {
   std::set<CallPlace> returns_;   ///< and calls to which they bring a result
 
   std::set<InstanceId> unsound_;  ///< instances of which not all can be followed
-  NumberSet chained_;             ///< history rows that are in the chain of an instance
+  NumberSet chained_;             ///< history rows in the chain of an instance or of a purge
   NumberSet kept_;                ///< events in `recent`
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_living_;
 };

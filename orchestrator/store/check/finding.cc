@@ -17,6 +17,9 @@ constexpr std::string_view kReport =
 constexpr std::string_view kLeftover =
     "the row is left over and takes room; keep a copy of the folder and report it as a fault of "
     "millrace";
+constexpr std::string_view kErased =
+    "start the server: it erases what an earlier release left of a deleted namespace; if the "
+    "finding stays, keep a copy of the folder and report it as a fault of millrace";
 constexpr std::string_view kKey = "name the key with which the store was made by --secret-key-file";
 
 constexpr StoreFaultKind kKinds[] = {
@@ -51,7 +54,7 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kNumberTwice, "number.twice", "a number or a name that stands in one row only",
      kRestore},
     {StoreFault::kNamespaceMissing, "namespace.missing", "the number of a namespace that exists",
-     kLeftover},
+     kErased},
     {StoreFault::kNamespaceSettings, "namespace.settings", "settings that this release can read",
      "set them anew: millrace namespace create NAME --settings @FILE"},
     {StoreFault::kWorkflowMissing, "workflow.missing", "the number of a workflow that exists",

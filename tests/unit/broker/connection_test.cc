@@ -1,12 +1,14 @@
 #include "broker/connection.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <future>
 
 #include <gtest/gtest.h>
 
 #include "broker/dev_server.h"
+#include "tests/support/few_descriptors.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
@@ -199,6 +201,35 @@ TEST(DevServers, DoNotShareAFolder) {
   const Result<std::unique_ptr<DevServer>> second = DevServer::start({.folder = folder.path()});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, "broker.folder_in_use");
+}
+
+TEST(DevServers, AreNotStartedWithTooFewDescriptors) {
+  const TemporaryFolder folder;
+  bool started = false;
+  for (rlim_t more = 0; !started && more < 64; ++more) {
+    const FewDescriptors few(more);
+    const Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
+    started = server.has_value();
+    if (started) continue;
+    EXPECT_EQ(server.error().code, "broker.server_failed");
+  }
+  EXPECT_TRUE(started);
+}
+
+TEST(DevServers, AreTheProgramThatTheEnvironmentNames) {
+  const TemporaryFolder folder;
+  const char* const before = std::getenv("MILLRACE_NATS_SERVER");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("MILLRACE_NATS_SERVER", "/no/such/program", 1);
+  const Result<std::unique_ptr<DevServer>> none = DevServer::start({.folder = folder.path()});
+  if (before == nullptr) {
+    ::unsetenv("MILLRACE_NATS_SERVER");
+  } else {
+    ::setenv("MILLRACE_NATS_SERVER", kept.c_str(), 1);
+  }
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "broker.no_server");
+  EXPECT_NE(none.error().message.find("/no/such/program"), std::string::npos);
 }
 
 TEST(DevServers, SayWhatIsMissing) {

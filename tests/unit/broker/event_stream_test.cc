@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/publisher.h"
+#include "tests/support/tcp_proxy.h"
 #include "tests/unit/broker/collecting_sink.h"
 
 namespace millrace {
@@ -17,11 +18,13 @@ using Losses = std::vector<BrokerLoss>;
 
 class EventStreamTest : public NatsFixture {
  protected:
+  /// Returns when the stream has them all: since 2.10 a server stores them after it has read them.
   void publish(size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) {
+    for (size_t i = from; i + 1 < to; ++i) {
       client_->publish(kEventSubject, event_json(std::to_string(i)));
     }
-    client_->flush();
+    const Json ack = client_->publish_acked(kEventSubject, "", event_json(std::to_string(to - 1)));
+    EXPECT_FALSE(ack.contains("error")) << ack;
   }
 
   StreamInfo ensure() {
@@ -341,7 +344,7 @@ TEST_F(EventStreamTest, StopsPullingWhileTheSinkIsFull) {
   const std::vector<std::string> names = consumers();
   ASSERT_EQ(names.size(), 1u);
   const Json info = client_->api("CONSUMER.INFO.MILLRACE_EVENTS." + names[0]);
-  EXPECT_GE(info["num_pending"], 10000 - 3 * 512 - 256);
+  EXPECT_LE(info["delivered"]["consumer_seq"], 3 * 512 + 256);
   sink_.release();
   ASSERT_TRUE(sink_.wait_for<EventInput>(10000));
   EXPECT_EQ(sink_.ids(), numbered(10000));
@@ -401,6 +404,118 @@ TEST_F(EventStreamTest, DeliversWhatIsNoEventAsItWasReceived) {
     EXPECT_EQ(inputs[i].message.headers, rows[i].received) << i;
     EXPECT_EQ(inputs[i].reason.code, rows[i].code) << i;
   }
+}
+
+/// A status line is for messages of the server itself, but a client may send one too.
+constexpr const char* kStatusLines[] = {
+    "100 Idle Heartbeat",  "100 FlowControl Request",  "200 OK",
+    "400 Bad Request",     "404 No Messages",          "408 Request Timeout",
+    "409 Batch Completed", "409 Consumer Deleted",     "409 Message Size Exceeds MaxBytes",
+    "409 Server Shutdown", "423 Nats-Pin-Id mismatch", "503",
+    "503 No Responders",
+};
+
+TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
+  ensure();
+  for (const char* status : kStatusLines) {
+    client_->publish_with_status(kEventSubject, status, "", "");
+    client_->publish_with_status(kEventSubject, status,
+                                 "Nats-Last-Consumer: 7\r\nNats-Pending-Messages: 512\r\n", "");
+    client_->publish_with_status(kEventSubject, status, "", "no event");
+  }
+  client_->publish(kEventSubject, "Status: 503\r\n", "", "");
+  client_->publish_with_status(kEventSubject, "503", "", event_json("an event"));
+  publish(0, 1);
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(2));
+  EXPECT_EQ(sink_.ids(), (Words{"an event", "0"}));
+  const std::vector<UnreadableInput> inputs = sink_.all_of<UnreadableInput>();
+  ASSERT_EQ(inputs.size(), 3 * std::size(kStatusLines) + 1);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_EQ(inputs[i].sequence, i + 1);
+    EXPECT_EQ(inputs[i].reason.code, "event.malformed_json") << i;
+  }
+  EXPECT_EQ(events_.counts().opened, 1u) << "one consumer has read them all";
+}
+
+/// Says to the requests of consumers what a server might say, by the reply subjects that they name.
+class EventStreamStatusTest : public EventStreamTest {
+ protected:
+  void SetUp() override {
+    ensure();
+    client_->subscribe("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_EVENTS.*");
+    events_.start({}, sink_);
+    ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  }
+
+  /// The reply subject of the newest request, of a consumer that has delivered something.
+  std::string inbox() {
+    client_->flush();
+    std::string last;
+    while (auto request = client_->next(Duration(0))) last = request->reply;
+    EXPECT_NE(last, "");
+    return last;
+  }
+
+  /// Publishes an event and waits until it is read.
+  void expect_reading(size_t number) {
+    publish(number, number + 1);
+    ASSERT_TRUE(sink_.wait_for<EventInput>(number + 1));
+    EXPECT_EQ(sink_.ids(), numbered(number + 1));
+  }
+};
+
+TEST_F(EventStreamStatusTest, AnEndedRequestIsNoReasonToMakeAnotherConsumer) {
+  size_t number = 0;
+  expect_reading(number++);
+  const std::string inbox = this->inbox();
+  for (const char* const status : {"100 Idle Heartbeat", "404 No Messages", "408 Request Timeout",
+                                   "409 Batch Completed", "409 Message Size Exceeds MaxBytes"}) {
+    client_->publish_with_status(inbox, status, "", "");
+    client_->flush();
+    expect_reading(number++);
+  }
+  EXPECT_EQ(events_.counts().opened, 1u);
+}
+
+TEST_F(EventStreamStatusTest, AConsumerThatIsLostOrRefusesIsMadeAgain) {
+  size_t number = 0;
+  expect_reading(number++);
+  for (const char* const status :
+       {"503", "503 No Responders", "409 Consumer Deleted", "409 Leadership Change",
+        "409 Server Shutdown", "409 Exceeded MaxWaiting", "400 Bad Request", "999 Unknown"}) {
+    client_->publish_with_status(inbox(), status, "", "");
+    client_->flush();
+    ASSERT_TRUE(sink_.wait_for<StreamOpened>(number + 1)) << status;
+    expect_reading(number++);
+  }
+  EXPECT_EQ(events_.counts().opened, number);
+  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was there all the time";
+}
+
+/// Each delivery of one message is spoiled on its way, so that no consumer gets past it.
+TEST_F(EventStreamTest, WhatNoConsumerCanDeliverIsReadWithoutOne) {
+  ensure();
+  TcpProxy proxy(server_.port());
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {proxy.nats_url()}});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  JetStreamEvents events(**connection);
+  events.start({}, sink_);
+  publish(0, 1);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+  proxy.spoil("default.stuck ", "$JS.ACK", "$JX.ACK");
+  client_->publish("millrace.events.default.stuck", event_json("1"));
+  client_->flush();
+  ASSERT_TRUE(sink_.wait_for<EventInput>(2));
+  publish(2, 4);
+  client_->publish("millrace.events.default.stuck", "no event");
+  publish(4, 5);
+  ASSERT_TRUE(sink_.wait_for<EventInput>(5));
+  EXPECT_EQ(sink_.ids(), numbered(5));
+  EXPECT_EQ(sink_.all_of<UnreadableInput>().size(), 1u);
+  EXPECT_GE(events.counts().passed_over, 2u) << "and what came with them in one read";
 }
 
 TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/nats_fixture.h"
+#include "tests/unit/broker/failing_library.h"
 
 namespace millrace {
 namespace {
@@ -27,7 +28,7 @@ TEST_F(ListeningTest, EndsInTheMiddleOfItsMessages) {
   std::atomic<int> rounds_with_messages = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::atomic<int> heard = 0;
-    const Listening listening(*connection, "flood", [&](natsMsg*) {
+    const Listening listening(*connection, "flood", [&](NatsMsgHandle&) {
       if (heard++ == 0) ++rounds_with_messages;
       heard.notify_all();
     });
@@ -39,10 +40,32 @@ TEST_F(ListeningTest, EndsInTheMiddleOfItsMessages) {
   EXPECT_EQ(rounds_with_messages, kRounds);
 }
 
+TEST_F(ListeningTest, CallsNobodyAfterItsEndThoughTheLibraryDoesNotSayWhenThatIs) {
+  const std::unique_ptr<Connection> connection = server_.connect();
+  std::atomic<bool> enough = false;
+  std::thread flood([&, client = server_.client()] {
+    while (!enough) {
+      for (int i = 0; i < 50; ++i) client->publish("flood", "x");
+      client->flush();
+    }
+  });
+  for (int round = 0; round < 50; ++round) {
+    auto alive = std::make_unique<std::atomic<bool>>(true);
+    FailingLibrary::natsSubscription_SetOnCompleteCB = 1;
+    auto listening = std::make_unique<Listening>(
+        *connection, "flood", [&alive](NatsMsgHandle&) { ASSERT_TRUE(alive && *alive); });
+    EXPECT_NE(listening->status(), NATS_OK);
+    listening.reset();
+    alive.reset();
+  }
+  enough = true;
+  flood.join();
+}
+
 TEST_F(ListeningTest, EndsWhereTheServerIsGone) {
   const std::unique_ptr<Connection> connection = server_.connect();
-  auto listening =
-      std::make_unique<Listening>(*connection, "x", [](natsMsg*) { ADD_FAILURE() << "a message"; });
+  auto listening = std::make_unique<Listening>(
+      *connection, "x", [](NatsMsgHandle&) { ADD_FAILURE() << "a message"; });
   server_.process().kill();
   listening.reset();  // without a round trip
   ASSERT_TRUE(server_.process().start_again());

@@ -1,7 +1,11 @@
 #include "broker/resume.h"
 
+#include <deque>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
+#include "broker/pull_status.h"
 #include "broker/pull_window.h"
 #include "broker/streams.h"
 
@@ -100,19 +104,100 @@ TEST(AckSubjects, AreNothingElse) {
 
 TEST(PullWindow, KeepsSoManyRequestsOpen) {
   PullWindow window(2, 3);
-  EXPECT_EQ(window.next_request(), 1u);
-  EXPECT_EQ(window.next_request(), 2u);
-  EXPECT_EQ(window.next_request(), std::nullopt);
+  EXPECT_TRUE(window.take_request());
+  EXPECT_TRUE(window.take_request());
+  EXPECT_FALSE(window.take_request());
   window.count();
   window.count();
-  EXPECT_EQ(window.next_request(), std::nullopt);
+  EXPECT_FALSE(window.take_request());
   window.count();
-  EXPECT_EQ(window.next_request(), 3u) << "the first is used up";
+  EXPECT_TRUE(window.take_request()) << "as many came as one asks for";
+  window.count();
   window.ended(2);
-  EXPECT_EQ(window.next_request(), 4u) << "the server ended the second";
-  window.ended(2);
+  EXPECT_TRUE(window.take_request()) << "the rest of one will not come";
+  EXPECT_FALSE(window.take_request());
   window.ended(77);
-  EXPECT_EQ(window.next_request(), std::nullopt) << "what is not open cannot end";
+  EXPECT_EQ(window.open(), 0u) << "never less than none";
+  window.count();
+  EXPECT_EQ(window.open(), 0u);
+}
+
+/// Servers spread messages over the open requests, end each when it is filled or out of time, and
+/// say how many it had left.
+TEST(PullWindow, AgreesWithAServerThatSpreadsMessagesOverTheRequests) {
+  constexpr size_t kBatch = 8;
+  PullWindow window(3, kBatch);
+  std::deque<size_t> at_server;
+  for (size_t step = 0; step < 10'000; ++step) {
+    while (window.take_request()) at_server.push_back(kBatch);
+    ASSERT_LE(at_server.size(), 8u);
+    if (step % 7 == 3) {  // the oldest is out of time
+      window.ended(at_server.front());
+      at_server.pop_front();
+      continue;
+    }
+    window.count();
+    const size_t left = at_server.front() - 1;
+    at_server.pop_front();
+    if (left > 0) {
+      at_server.push_back(left);
+    } else {
+      window.ended(0);
+    }
+    ASSERT_EQ(window.open(), std::accumulate(at_server.begin(), at_server.end(), size_t{0}));
+  }
+}
+
+/// What servers 2.9 to 2.15 send to pull requests.
+TEST(PullStatuses, AreClassified) {
+  using enum PullStatus;
+  const struct {
+    const char* code;
+    const char* description;
+    PullStatus meaning;
+  } rows[] = {
+      {"100", "Idle Heartbeat", kAlive},
+      {"100", "FlowControl Request", kAlive},
+      {"404", "No Messages", kRequestEnded},
+      {"408", "Request Timeout", kRequestEnded},
+      {"408", "Interest Expired", kRequestEnded},
+      {"408", "Requests Pending", kRequestEnded},
+      {"409", "Batch Completed", kRequestEnded},
+      {"409", "Message Size Exceeds MaxBytes", kRequestEnded},
+      {"409", "Consumer Deleted", kConsumerLost},
+      {"409", "Leadership Change", kConsumerLost},
+      {"409", "Server Shutdown", kConsumerLost},
+      {"503", "", kConsumerLost},
+      {"503", "No Responders", kConsumerLost},
+      {"400", "Bad Request", kRefused},
+      {"400", "Bad Request - heartbeat value too large", kRefused},
+      {"409", "Consumer is push based", kRefused},
+      {"409", "Exceeded MaxWaiting", kRefused},
+      {"409", "Exceeded MaxRequestBatch of 100", kRefused},
+      {"409", "Exceeded MaxRequestExpires of 1s", kRefused},
+      {"409", "Exceeded MaxRequestMaxBytes of 1024", kRefused},
+      {"412", "Nats-Pin-Id mismatch", kRefused},
+      {"423", "Nats-Pin-Id mismatch", kRefused},
+      {"409", "", kRefused},
+      {"", "", kRefused},
+      {"1000", "", kRefused},
+      {"999", "Something new", kRefused},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(classify_pull_status(row.code, row.description), row.meaning)
+        << row.code << ' ' << row.description;
+  }
+}
+
+TEST(PullStatuses, SayHowManyMessagesTheRequestHadLeft) {
+  EXPECT_EQ(messages_left("Request Timeout", "17", 512), 17u);
+  EXPECT_EQ(messages_left("Request Timeout", "0", 512), 0u);
+  EXPECT_EQ(messages_left("Request Timeout", "513", 512), 512u) << "not more than it asked for";
+  EXPECT_EQ(messages_left("Request Timeout", "", 512), 512u);
+  EXPECT_EQ(messages_left("Request Timeout", "-1", 512), 512u);
+  EXPECT_EQ(messages_left("Request Timeout", "many", 512), 512u);
+  EXPECT_EQ(messages_left("Batch Completed", "", 512), 0u);
+  EXPECT_EQ(messages_left("Batch Completed", "0", 512), 0u);
 }
 
 TEST(StreamDescriptions, AreComparedWithWhatIsWanted) {

@@ -199,7 +199,7 @@ TEST_F(TaskBookTest, AServiceHasBegunOnceTheBrokerHasTakenItsRequest) {
   add(1, false);
   add(2, false);
   sent();
-  EXPECT_TRUE(book_.answered(task_id(2), now_));
+  EXPECT_TRUE(book_.answered(task_id(2), std::nullopt, now_));
   for (const uint8_t number : {1, 2}) {
     if (const auto report = book_.delivered(task_id(number))) keep({*report});
   }

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "broker/streams.h"
+#include "tests/support/tcp_proxy.h"
+#include "tests/unit/broker/failing_library.h"
 #include "tests/unit/broker/task_world.h"
 
 namespace millrace {
@@ -94,11 +96,21 @@ TEST_F(TaskQueueTest, TheAnswerIsToldAndNothingOfTheTaskStaysInTheStreams) {
   Worker worker(server_);
   const Message task = worker.take().value();
   worker.answer(task, R"({"paid":true})");
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{R"({"paid":true})"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), R"({"paid":true})");
   worker.say(task, "+ACK");
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_TRUE(empties(kResultsStream));
   EXPECT_TRUE(comes_to_hold([&] { return queue_->counts().tasks == 0; }));
+}
+
+TEST_F(TaskQueueTest, TasksWaitWhereNoInboxCanBeMade) {
+  FailingLibrary::natsInbox_Create = 3;
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  worker.answer(worker.take().value(), "1");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
+  EXPECT_EQ(FailingLibrary::natsInbox_Create, 0);
 }
 
 TEST_F(TaskQueueTest, AnAnsweredTaskLeavesTheStreamThoughItsWorkerNeverAcknowledgesIt) {
@@ -106,7 +118,7 @@ TEST_F(TaskQueueTest, AnAnsweredTaskLeavesTheStreamThoughItsWorkerNeverAcknowled
   queue_->run(queue_task(1));
   Worker worker(server_);
   worker.answer(worker.take().value(), "1");
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
   EXPECT_TRUE(empties(kTasksStream));
 }
 
@@ -164,9 +176,9 @@ TEST_F(TaskQueueTest, WhoGivesATaskBackEndsIt) {
     const uint8_t number = word[0] == '-' ? 1 : 2;
     queue_->run(queue_task(number));
     worker.say(worker.take().value(), word);
-    EXPECT_EQ(sink_.wait_for(task_id(number), 1),
-              (Words{"!millrace.function.unavailable: a worker gave the task back without an "
-                     "answer"}));
+    EXPECT_EQ(sink_.wait_for_end(task_id(number)),
+              "!millrace.function.unavailable: a worker gave the task back without an "
+              "answer");
   }
   EXPECT_TRUE(empties(kTasksStream)) << "nobody else is to get them";
 }
@@ -178,7 +190,7 @@ TEST_F(TaskQueueTest, AnAnswerCountsAlsoWhereItsTaskWasGivenBackBefore) {
   const Message task = worker.take().value();
   worker.say(task, "+TERM");
   worker.answer(task, "", "Direktiv-ErrorCode: card.declined\r\nDirektiv-ErrorMessage: no\r\n");
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"!card.declined: no"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "!card.declined: no");
 }
 
 TEST_F(TaskQueueTest, ErrorsComeByHeadersInAnySpelling) {
@@ -201,7 +213,7 @@ TEST_F(TaskQueueTest, ErrorsComeByHeadersInAnySpelling) {
     const auto number = static_cast<uint8_t>(i + 1);
     queue_->run(queue_task(number));
     worker.answer(worker.take().value(), "body", rows[i].first);
-    EXPECT_EQ(sink_.wait_for(task_id(number), 1), (Words{rows[i].second})) << rows[i].first;
+    EXPECT_EQ(sink_.wait_for_end(task_id(number)), rows[i].second) << rows[i].first;
   }
 }
 
@@ -217,7 +229,7 @@ TEST_F(TaskQueueTest, DoubleAndLateAnswersAreToldAndStickNowhere) {
   const Message late = worker.take().value();
   queue_->stop(task_id(2));
   worker.answer(late, "3");
-  EXPECT_EQ(sink_.wait_for(task_id(2), 1), (Words{"3"})) << "whether it is late the sink knows";
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "3") << "whether it is late the sink knows";
   EXPECT_TRUE(empties(kResultsStream));
 }
 
@@ -231,7 +243,7 @@ TEST_F(TaskQueueTest, AnswersThatNameNoTaskAreCountedAndThrownAway) {
   client_->publish_acked("millrace.results.by.header", "Direktiv-ActionID: " + id + "\r\n", "x");
   client_->publish_acked("millrace.results.1.shop." + id, "", "of another partition");
   client_->publish_acked("millrace.results.0.shop." + id, "", "named");
-  EXPECT_EQ(sink_.wait_for(task_id(7), 1), (Words{"named"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(7)), "named");
   EXPECT_TRUE(empties(kResultsStream));
   EXPECT_EQ(queue_->counts().strays, 4u);
   EXPECT_EQ(queue_->counts().answers, 5u);
@@ -267,13 +279,55 @@ TEST_F(TaskQueueTest, AForgedAnswerOfAnotherNamespaceNeitherTakesTheTaskAwayNorH
   EXPECT_TRUE(empties(kTasksStream));
 }
 
+TEST_F(TaskQueueTest, AnAnswerThatLooksLikeAStatusOfTheServerIsAnAnswer) {
+  open();
+  Worker worker(server_);
+  uint8_t number = 0;
+  for (const char* const status :
+       {"100 Idle Heartbeat", "404 No Messages", "408 Request Timeout", "409 Consumer Deleted",
+        "409 Batch Completed", "503", "503 No Responders"}) {
+    queue_->run(queue_task(++number));
+    const Message task = worker.take().value();
+    client_->publish_with_status("millrace.results.shop.stray", status, "", "");
+    client_->publish_with_status(Worker::header(task, "Millrace-Reply"), status, "", "");
+    client_->flush();
+    EXPECT_EQ(sink_.wait_for_end(task_id(number)), "") << status;
+    EXPECT_THAT(sink_.words(task_id(number)), testing::Contains("")) << status;
+    worker.say(task, "+ACK");
+  }
+  EXPECT_TRUE(empties(kResultsStream));
+  EXPECT_TRUE(queue_->health());
+}
+
+/// Each delivery of one answer is spoiled on its way, so that no consumer gets past it.
+TEST_F(TaskQueueTest, AnAnswerThatNoConsumerCanDeliverIsReadWithoutOne) {
+  TcpProxy proxy(server_.port());
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {proxy.nats_url()}});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  connection_ = *std::move(connection);
+  queue_ = std::make_unique<TaskQueue>(*connection_, sink_);
+  Worker worker(server_);
+  queue_->run(queue_task(1));
+  queue_->run(queue_task(2));
+  const Message first = worker.take().value();
+  const Message second = worker.take().value();
+  proxy.spoil("spoiled", "$JS.ACK", "$JX.ACK");
+  worker.answer(first, "spoiled");
+  worker.answer(second, "2");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "spoiled");
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
+  EXPECT_TRUE(empties(kResultsStream));
+}
+
 TEST_F(TaskQueueTest, AnAnswerStaysInTheStreamUntilItIsStored) {
   open();
   sink_.hold_back();
   queue_->run(queue_task(1));
   Worker worker(server_);
   worker.answer(worker.take().value(), "1");
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
   EXPECT_EQ(messages_in(kResultsStream), 1u);
   sink_.store();
   EXPECT_TRUE(empties(kResultsStream));
@@ -300,7 +354,7 @@ TEST_F(TaskQueueTest, AnAnswerThatWasToldAndNotStoredIsToldAgainByTheNextProcess
   queue_->run(queue_task(1));
   Worker worker(server_);
   worker.answer(worker.take().value(), "1");
-  ASSERT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  ASSERT_EQ(sink_.wait_for_end(task_id(1)), "1");
   restart();
   EXPECT_EQ(sink_.wait_for(task_id(1), 2), (Words{"1", "1"}));
   sink_.store();
@@ -313,7 +367,7 @@ TEST_F(TaskQueueTest, WhatIsStoredAfterItsEndIsHarmless) {
   queue_->run(queue_task(1));
   Worker worker(server_);
   worker.answer(worker.take().value(), "1");
-  ASSERT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  ASSERT_EQ(sink_.wait_for_end(task_id(1)), "1");
   queue_.reset();
   connection_.reset();
   sink_.store();
@@ -332,7 +386,7 @@ TEST_F(TaskQueueTest, AnAnswerThatWasGivenWhileNobodyListenedIsTakenBeforeAnythi
   client_->api("STREAM.DELETE.MILLRACE_TASKS");
   sink_.hold_back();
   open();
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"1"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
 }
 
 TEST_F(TaskQueueTest, ATaskThatIsSentAgainAfterARestartIsTheOneThatItsWorkerHas) {
@@ -475,7 +529,7 @@ TEST_F(TaskQueueTest, TasksWaitInMemoryUntilTheBrokerIsBack) {
     const Message task = worker.take().value();
     EXPECT_EQ(task.data, fmt::format(R"({{"n":{}}})", number));
     worker.answer(task, "done");
-    EXPECT_EQ(sink_.wait_for(task_id(number), 1), (Words{"done"}));
+    EXPECT_EQ(sink_.wait_for_end(task_id(number)), "done");
   }
 }
 
@@ -504,7 +558,7 @@ TEST_F(TaskQueueTest, ABrokerThatIsRestartedInTheMiddleLosesNeitherHeartbeatsNor
     const Message other = worker.take().value();
     worker.answer(other, "2");
     if (other.data == R"({"n":2})") {
-      EXPECT_EQ(sink_.wait_for(task_id(2), 1), (Words{"2"}));
+      EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
     }
   }
 }
@@ -515,8 +569,8 @@ TEST_F(TaskQueueTest, TasksThatTheBrokerLosesWithItsStreamEnd) {
   ASSERT_TRUE(all_sent());
   client_->api("STREAM.DELETE.MILLRACE_TASKS");
   queue_->run(queue_task(2));
-  EXPECT_EQ(sink_.wait_for(task_id(1), 1),
-            (Words{"!millrace.function.unavailable: the broker has lost the task"}));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)),
+            "!millrace.function.unavailable: the broker has lost the task");
   Worker worker(server_);
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }

@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include "tests/support/few_descriptors.h"
 #include "tests/support/process.h"
 #include "tests/unit/store/folder.h"
 
@@ -53,6 +55,22 @@ TEST(ChildProcessTest, ItReadsAFileOrNothing) {
   std::ofstream(path) << "hello";
   EXPECT_EQ(run("cat", path).output, "hello");
   EXPECT_EQ(run("cat").output, "");
+}
+
+TEST(ChildProcessTest, WithTooFewDescriptorsItIsNotStarted) {
+  bool started = false;
+  for (rlim_t more = 0; !started && more < 32; ++more) {
+    const FewDescriptors few(more);
+    auto process = ChildProcess::start(
+        {.command = {"/bin/sh", "-c", "sleep 60"}, .input = "", .output = {}, .errors = {}});
+    started = process.has_value();
+    if (started) continue;
+    EXPECT_EQ(process.error().code, "process.start");
+    EXPECT_NE(process.error().message.find("Too many open files"), std::string::npos)
+        << process.error().message;
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "with room for " << more << " a child stays";
+  }
+  EXPECT_TRUE(started);
 }
 
 TEST(ChildProcessTest, WhatCanNotBeStartedIsAnErrorOrACode) {

@@ -40,7 +40,7 @@ class PlainCaller final : public HttpCaller {
   }
 
   void call(HttpCall call) override {
-    threads_.emplace_back([call = std::move(call)] { call.done(answer_of(call)); });
+    threads_.emplace_back([call = std::move(call)] { call.done({.result = answer_of(call)}); });
   }
   void stop(const InstanceId&) override {}
 

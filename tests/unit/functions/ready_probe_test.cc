@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/support/few_descriptors.h"
 #include "tests/support/process.h"
 #include "tests/unit/functions/port_listener.h"
 
@@ -16,6 +17,13 @@ TEST(ReadyProbeTest, NobodyListens) {
   ReadyProbe probe;
   EXPECT_NE(probe.port(), 0);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(probe.look(i * kMoment));
+}
+
+TEST(ReadyProbeTest, WithoutADescriptorThereIsNoPortAndNobodyListens) {
+  const FewDescriptors none(0);
+  ReadyProbe probe;
+  EXPECT_EQ(probe.port(), 0);
+  EXPECT_FALSE(probe.look(kMoment));
 }
 
 TEST(ReadyProbeTest, WhoeverKeepsAConnectionListens) {

@@ -78,11 +78,11 @@ class Cli : public testing::Test {
                       return found == env_.end() ? std::nullopt : std::optional(found->second);
                     },
                     .now = [] { return from_millis(1630497600000 + 300'000); }};
-    const Hooks hooks{.load = fake_load,
-                      .serve = fake_serve,
-                      .dev = fake_dev,
-                      .test = fake_test,
-                      .verify = fake_verify};
+    const ProgramVerbs hooks{.load = fake_load,
+                             .serve = fake_serve,
+                             .dev = fake_dev,
+                             .test = fake_test,
+                             .verify = fake_verify};
     const int code = run_app(std::move(arguments), console, hooks);
     return {code, out.str(), err.str()};
   }
@@ -537,7 +537,7 @@ TEST_F(Cli, ShowsInstancesHistoriesListenersAndDeadLetters) {
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
        "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
       {{"group", "list", "--limit", "3"},
-       "WORKFLOW  CORRELATE          WAITING           EXPIRES\n"
+       "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
        "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
       {{"schedule", "list"},
        "WORKFLOW  CRON                             ZONE           NEXT                      "

@@ -94,16 +94,22 @@ TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceItsReasonAndItsBytes) {
 
 TEST(DeadLetterMessage, LeavesOutHeadersThatTheBrokerOrItsReaderWouldTakeForTheirOwn) {
   DeadLetter one = letter();
-  one.message.headers = {{"Nats-Msg-Id", "theirs"},   {"nats-expected-stream", "OTHER"},
-                         {"NATS-TTL", "1s"},          {"millrace-reason", "none at all"},
-                         {"Millrace-Truncated", "3"}, {"ce-id", "1"}};
+  one.message.headers = {{"Nats-Msg-Id", "theirs"},
+                         {"nats-expected-stream", "OTHER"},
+                         {"NATS-TTL", "1s"},
+                         {"millrace-reason", "none at all"},
+                         {"Millrace-Truncated", "3"},
+                         {"Status", "503"},
+                         {"description", "No Responders"},
+                         {"ce-id", "1"}};
   const NatsMessage message = dead_letter_message(one, 1'000);
   expect_sendable(message);
   EXPECT_EQ(message.headers.front(), (std::pair<std::string, std::string>("ce-id", "1")));
   EXPECT_EQ(header(message, "Millrace-Reason"), "event.missing_attribute");
   EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
   for (const auto& [name, value] : message.headers) {
-    EXPECT_THAT(value, testing::Not(testing::AnyOf("theirs", "OTHER", "1s", "none at all")));
+    EXPECT_THAT(value, testing::Not(testing::AnyOf("theirs", "OTHER", "1s", "none at all", "503",
+                                                   "No Responders")));
   }
 }
 

@@ -75,13 +75,13 @@ class OutboxTest : public StoreTest {
     outbox->end_settling(*tx, kStream, now);
   }
   void take_in(const std::pair<uint64_t, Result<PublishAck>>& one, int64_t at) {
-    const Status done = outbox->settle(*tx, one.first, one.second, Duration(at), then);
+    const Status done = outbox->settle(*tx, one.first, one.second, openings, Duration(at), then);
     EXPECT_TRUE(done) << done.error().message;
   }
 
   /// The stream is opened again and has nothing of what it took behind that sequence.
   void open(uint64_t intact_to, int64_t stream = kStream) {
-    outbox->stream_opened(*tx, stream, intact_to);
+    outbox->stream_opened(*tx, stream, intact_to, ++openings);
     commit();
   }
   void restart() {
@@ -127,6 +127,7 @@ class OutboxTest : public StoreTest {
   uint64_t last = 0;
   std::vector<NumberedMessage> batch;  ///< written and not committed
   bool sends = true;                   ///< the stream is open
+  uint64_t openings = 0;               ///< begun
   std::unique_ptr<Outbox> outbox = make();
 };
 
@@ -422,12 +423,48 @@ TEST_F(KeptTest, IsSentAgainAfterARestartToo) {
 
 TEST_F(KeptTest, IsStillKeptWhenTheBatchThatFoundTheLossIsLost) {
   send({"a1", "a2"});
-  outbox->stream_opened(*tx, kStream, 0);
+  outbox->stream_opened(*tx, kStream, 0, 1);
   tx->drop();
   ASSERT_TRUE(outbox->forget_batch(*tx));
   EXPECT_THAT(pump(), IsEmpty());
   open(0);
   EXPECT_THAT(pump(), ElementsAre("a1"));
+}
+
+TEST_F(KeptTest, IsNotLostWhereItWasAcknowledgedAfterTheStreamWasAskedForItsState) {
+  send({"a1", "a2"});
+  ++openings;  // the stream is asked, and has the two; its answer is on its way
+  send({"b3", "c4"});
+  outbox->stream_opened(*tx, kStream, 2, openings);
+  commit();
+  EXPECT_THAT(pump(), IsEmpty());
+  open(2);  // it is asked again, and does not have them any more
+  EXPECT_THAT(pump(), ElementsAre("b3", "c4"));
+}
+
+TEST_F(KeptTest, OfOneBatchOnlyThatIsLostWhichWasAcknowledgedBeforeTheStreamWasAsked) {
+  write({"a1", "b2", "c3"});
+  pump();
+  settle("millrace.events.a1", PublishAck{.sequence = 1});
+  settle("millrace.events.b2", PublishAck{.sequence = 2});
+  ++openings;
+  settle("millrace.events.c3",
+         PublishAck{.sequence = 2});  // the stream lost the other and gave its place away
+  outbox->stream_opened(*tx, kStream, 1, openings);
+  commit();
+  EXPECT_THAT(pump(), ElementsAre("b2"));
+}
+
+TEST_F(KeptTest, WhenItWasAcknowledgedIsStillKnownAfterALostBatch) {
+  send({"a1"});
+  ++openings;
+  send({"b2"});
+  outbox->stream_opened(*tx, kStream, 1, openings);
+  tx->drop();
+  ASSERT_TRUE(outbox->forget_batch(*tx));
+  outbox->stream_opened(*tx, kStream, 1, openings);
+  commit();
+  EXPECT_THAT(pump(), IsEmpty());
 }
 
 TEST_F(KeptTest, IsNotSentIntoAnotherStream) {

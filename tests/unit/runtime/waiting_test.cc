@@ -81,11 +81,13 @@ std::vector<std::string> due(Waiting& waiting, int64_t now) {
 TEST(Waiting, FindsStartsByNumberThenInstancesById) {
   Waiting waiting;
   // Added in an order that is neither.
-  waiting.update("default", waiter(9, {{0, type("t")}}));
-  waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}}));
-  waiting.update("default", waiter(200, {{0, in_region("t", "eu")}}));
-  waiting.set_start("default", WorkflowNumber(7), {{type("t")}, {in_region("t", "eu")}});
-  waiting.set_start("default", WorkflowNumber(3), {{type("u")}, {type("t")}});
+  EXPECT_TRUE(waiting.update("default", waiter(9, {{0, type("t")}})));
+  EXPECT_TRUE(
+      waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}})));
+  EXPECT_TRUE(waiting.update("default", waiter(200, {{0, in_region("t", "eu")}})));
+  EXPECT_TRUE(
+      waiting.set_start("default", WorkflowNumber(7), {{type("t")}, {in_region("t", "eu")}}));
+  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(3), {{type("u")}, {type("t")}}));
 
   EXPECT_THAT(
       lines(waiting.match("default", event("t", "eu"))),
@@ -101,37 +103,60 @@ TEST(Waiting, FindsStartsByNumberThenInstancesById) {
 
 TEST(Waiting, ReplacesWhatAStartListensFor) {
   Waiting waiting;
-  waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {type("b")}});
-  waiting.set_start("default", WorkflowNumber(1), {{type("b")}});
+  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {type("b")}}));
+  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("b")}}));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
   EXPECT_THAT(lines(waiting.match("default", event("b"))), ElementsAre("start 1:0"));
-  waiting.set_start("default", WorkflowNumber(1), {});
+  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {}));
   EXPECT_THAT(lines(waiting.match("default", event("b"))), IsEmpty());
   EXPECT_EQ(waiting.listeners(), 0U);
 }
 
+TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
+  Waiting waiting;
+  const EventFilter open_class{
+      .type = "a",
+      .predicates = {{.attribute = "source", .kind = Predicate::Kind::kPattern, .text = "["}}};
+  for (const Listener& damaged : {Listener{70'000, type("a")}, Listener{1, open_class}}) {
+    const Status done =
+        waiting.update("default", waiter(1, {{0, type("a")}, damaged}, {timeout(9)}));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, "store.corrupt");
+    EXPECT_EQ(waiting.listeners(), 0U);
+    EXPECT_EQ(waiting.timers(), 0U);
+  }
+  const Status started =
+      waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {open_class}});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, "store.corrupt");
+  EXPECT_EQ(waiting.listeners(), 0U);
+  EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(9)})));
+  EXPECT_EQ(waiting.listeners(), 1U);
+}
+
 TEST(Waiting, FollowsAnInstanceFromStateToState) {
   Waiting waiting;
-  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
-  waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)}));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
+  EXPECT_TRUE(
+      waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)})));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
   EXPECT_THAT(lines(waiting.match("default", event("c"))), ElementsAre("instance 1:1"));
   EXPECT_EQ(waiting.timers(), 1U);
 
-  waiting.update("default", waiter(1, {}, {delay(300)}));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {}, {delay(300)})));
   EXPECT_EQ(waiting.listeners(), 0U);
   EXPECT_THAT(due(waiting, 250), IsEmpty());
 
-  waiting.update("default", waiter(1, {}));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {})));
   EXPECT_EQ(waiting.timers(), 0U);
   EXPECT_THAT(due(waiting, 1000), IsEmpty());
 }
 
 TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
   Waiting waiting;
-  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
-  waiting.update("default", waiter(1, {}));
-  waiting.update("default", waiter(2, {{0, type("b")}}, {timeout(100)}));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {})));
+  EXPECT_TRUE(waiting.update("default", waiter(2, {{0, type("b")}}, {timeout(100)})));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
   EXPECT_THAT(lines(waiting.match("default", event("b"))), ElementsAre("instance 2:0"));
   EXPECT_THAT(due(waiting, 100), ElementsAre("100 timeout 2"));
@@ -139,9 +164,9 @@ TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
 
 TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
   Waiting waiting;
-  waiting.update("default", waiter(9, {}, {timeout(30)}));
-  waiting.update("default", waiter(5, {}, {delay(30), timeout(40)}));
-  waiting.update("default", waiter(3, {}, {timeout(30)}));
+  EXPECT_TRUE(waiting.update("default", waiter(9, {}, {timeout(30)})));
+  EXPECT_TRUE(waiting.update("default", waiter(5, {}, {delay(30), timeout(40)})));
+  EXPECT_TRUE(waiting.update("default", waiter(3, {}, {timeout(30)})));
   waiting.arm_grouped(2, from_millis(30));
   waiting.arm_schedule(WorkflowNumber(4), from_millis(30));
   waiting.arm_delayed(4, from_millis(30));
@@ -179,8 +204,8 @@ TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
 
 TEST(Waiting, ForgetsEverything) {
   Waiting waiting;
-  waiting.set_start("default", WorkflowNumber(1), {{type("a")}});
-  waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)}));
+  EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}}));
+  EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   waiting.arm_delayed(1, from_millis(50));
   waiting.clear();
   EXPECT_EQ(waiting.listeners(), 0U);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
+
 namespace millrace {
 namespace {
 
@@ -11,7 +13,7 @@ std::string differences(const std::string& wanted, const std::string& got, Match
   Findings findings;
   const auto node = parse_document(wanted, findings);
   std::string text;
-  for (const Mismatch& one : compare(*node, "x", Json::parse(got), match)) {
+  for (const Mismatch& one : compare(*node, "x", parse_json(got).value(), match)) {
     text += fmt::format("{}:{} {}: {}\n", one.at.line, one.at.column, one.path, one.message);
   }
   return text;

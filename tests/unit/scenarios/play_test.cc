@@ -29,8 +29,8 @@ states:
 )";
 
 /// The outcome of the only scenario, whose lines are given without their indentation.
-Outcome outcome_of(const std::string& workflow, const std::string& lines,
-                   const PlayLimits& limits = {}) {
+PlayOutcome outcome_of(const std::string& workflow, const std::string& lines,
+                       const PlayLimits& limits = {}) {
   std::string text = "scenarios:\n  - name: x\n    ";
   for (const char c : lines) text += c == '\n' ? "\n    " : std::string(1, c);
   Findings findings;
@@ -41,7 +41,7 @@ Outcome outcome_of(const std::string& workflow, const std::string& lines,
 }
 
 /// `line:column path: message` of each mismatch, the scenario beginning in line 1.
-std::string mismatches(const Outcome& outcome) {
+std::string mismatches(const PlayOutcome& outcome) {
   std::string text;
   for (const Mismatch& one : outcome.mismatches) {
     text += fmt::format("{}:{} {}: {}\n", one.at.line - 2, one.at.column, one.path, one.message);
@@ -54,15 +54,16 @@ constexpr const char* kPaidAfterHalfAnHour =
     "given: [{at: 30m, event: {type: paid, source: /s, customer: c-1, data: {amount: 5}}}]\n";
 
 TEST(Play, PassesTheTimeOfADayAtOnce) {
-  const Outcome outcome = outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) +
-                                                 "expect:\n"
-                                                 "  status: complete\n"
-                                                 "  states: [wait, rest, ship]\n"
-                                                 "  output: {amount: 5}\n"
-                                                 "  outputContains: {}\n"
-                                                 "  published: [{type: shipped, data: {n: 5}}]\n"
-                                                 "  took: P1DT30M\n"
-                                                 "  instances: 1\n");
+  const PlayOutcome outcome =
+      outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) +
+                             "expect:\n"
+                             "  status: complete\n"
+                             "  states: [wait, rest, ship]\n"
+                             "  output: {amount: 5}\n"
+                             "  outputContains: {}\n"
+                             "  published: [{type: shipped, data: {n: 5}}]\n"
+                             "  took: P1DT30M\n"
+                             "  instances: 1\n");
   EXPECT_EQ(mismatches(outcome), "");
   EXPECT_TRUE(outcome.passed());
   EXPECT_TRUE(outcome.story.empty());
@@ -95,7 +96,7 @@ TEST(Play, TellsWhatDidNotComeTrueWhereItWasExpected) {
       {"instances: 2", "wanted 2, got 1"},
   };
   for (const Row& row : rows) {
-    const Outcome outcome =
+    const PlayOutcome outcome =
         outcome_of(kOrder, fmt::format("{}expect: {{{}}}", kPaidAfterHalfAnHour, row.expected));
     EXPECT_FALSE(outcome.passed()) << row.expected;
     EXPECT_EQ(outcome.mismatches.size(), 1U) << row.expected;
@@ -205,9 +206,9 @@ states:
   - {id: a, type: noop, transition: b}
   - {id: b, type: noop, transition: a}
 )";
-  const Outcome outcome = outcome_of(spinning,
-                                     "start: {}\nexpect: {status: failed, states: [a], "
-                                     "error: {code: millrace.limits.transitions}}");
+  const PlayOutcome outcome = outcome_of(spinning,
+                                         "start: {}\nexpect: {status: failed, states: [a], "
+                                         "error: {code: millrace.limits.transitions}}");
   ASSERT_EQ(outcome.mismatches.size(), 1U);
   EXPECT_LT(outcome.mismatches[0].message.size(), 1000U);
   EXPECT_LT(outcome.story.size(), 50U) << "its beginning and its end";

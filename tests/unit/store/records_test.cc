@@ -66,6 +66,29 @@ TEST(HeadRecord, TellsOfRunsPausesAndWhoStartedIt) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRecord, WithAPolicyThatDoesNotReadIsDamaged) {
+  for (const char* const policy :
+       {"{", "[]", R"({"runTimeout":5})", R"({"runTimeout":"soon"})", R"({"retries":"{}x"})"}) {
+    const Instance head{.id = id(1), .own_policy = policy};
+    const auto read = decode_head(encode_head(head));
+    ASSERT_FALSE(read) << policy;
+    EXPECT_EQ(read.error().code, "store.corrupt");
+  }
+}
+
+TEST(WorkflowRecord, OfOlderVersionsIsRead) {
+  const WorkflowRecord first = decode_workflow(std::string("\1\7\3", 3)).value();
+  EXPECT_EQ(first.number, WorkflowNumber(7));
+  EXPECT_EQ(first.latest, 3U);
+  EXPECT_FALSE(first.paused);
+  const WorkflowRecord second = decode_workflow(std::string("\2\7\3\1", 4)).value();
+  EXPECT_TRUE(second.paused);
+  EXPECT_EQ(second.groups_from, 0U);
+  const WorkflowRecord written{
+      .number = WorkflowNumber(7), .latest = 3, .paused = true, .groups_from = 2};
+  EXPECT_EQ(decode_workflow(encode(written)).value().groups_from, 2U);
+}
+
 TEST(HeadRecord, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
   Instance head{.id = id(1), .run = 9, .first_run = 7};
   head.started_at = kNow;

@@ -1,0 +1,84 @@
+// Purges: erases what was in namespaces that were deleted, a little in each batch, until nothing of
+// them is in the store. A namespace is gone with the commit that deletes its name: from then on its
+// rows are led to by nothing, and its number is not given again, so a new one of that name has
+// nothing to do with them. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "orchestrator/runtime/draft.h"
+#include "orchestrator/runtime/groups.h"
+#include "orchestrator/store/purge.h"
+
+namespace millrace {
+
+class Purges {
+ public:
+  Purges(Draft& draft, Groups& groups) : draft_(draft), groups_(groups) {}
+
+  /// Finds what is left to do. That includes rows of deleted namespaces of which no purge is
+  /// written: earlier releases left them. The catalog is loaded by then.
+  Status load();
+
+  /// Does as much as one batch should, of what earlier batches have begun.
+  Status go_on();
+  bool empty() const { return jobs_.empty(); }
+
+  /// The batch in hand is on disk, or it is lost.
+  void committed() {
+    for (Job& job : jobs_) job.is_new = false;
+    if (!jobs_.empty() || !committed_.empty()) committed_ = jobs_;
+  }
+  void undo() { jobs_ = committed_; }
+
+  /// The namespace has no living instance and is being deleted.
+  void begin(NamespaceNumber space, const std::string& name);
+  /// All events that wait in groups of the workflow now.
+  Status begin_groups(const WorkflowEntry& workflow, const std::string& space);
+  /// The history of an instance that is gone, from that row backward.
+  void begin_history(uint64_t row);
+
+ private:
+  /// In this order: what works outside ends first, and definitions go last.
+  enum class Step : uint8_t {
+    kTasks,
+    kHooks,
+    kDelayed,
+    kEnded,
+    kLive,
+    kWorkflows,
+    kRetired,
+    kVariables,
+    kSecrets,
+    kDefinitions,
+    kDone,
+  };
+  struct Job {
+    std::optional<Purge> purge;  ///< none: of all namespaces that do not exist
+    Step step = Step::kTasks;
+    std::string at;  ///< the key to go on from
+    /// Of the batch in hand, which writes the instances that it has touched at its end: what is
+    /// erased before would be there again.
+    bool is_new = true;
+  };
+
+  Result<bool> has_orphans() const;
+  PurgeScope scope_of(const Job& job) const;
+  bool is_known(WorkflowNumber workflow) const;
+  Result<bool> run(Job& job, PurgeBudget& budget);
+  Result<bool> run_step(Job& job, PurgeBudget& budget);
+  Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
+  Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
+  Result<bool> purge_definitions(PurgeBudget& budget);
+
+  Draft& draft_;
+  Groups& groups_;
+  std::deque<Job> jobs_;
+  std::deque<Job> committed_;  ///< as the last commit left them
+};
+
+}  // namespace millrace

@@ -1,0 +1,246 @@
+#include "orchestrator/store/purge.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "orchestrator/store/codec.h"
+#include "orchestrator/store/rows.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kPurgeKey = "purge/";
+constexpr std::string_view kRetiredKey = "retired/";
+
+std::string key_of(const Purge& purge) {
+  Writer key;
+  key.raw(kPurgeKey);
+  key.u8(static_cast<uint8_t>(purge.kind));
+  key.u64(purge.number);
+  return key.take();
+}
+
+std::string retired_key(WorkflowNumber workflow) {
+  return std::string(kRetiredKey).append(rows::workflow_prefix(workflow));
+}
+
+NamespaceNumber space_of(std::string_view key) { return NamespaceNumber(Reader(key).u32()); }
+
+enum class Row : uint8_t {
+  kKeep,
+  kErase,
+  kStop,  ///< it is not to be passed yet
+};
+
+/// Looks at rows from `at` on, and erases those of which `what` says so.
+template <class F>
+Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, std::string& at,
+                        PurgeBudget& budget, F what) {
+  bool done = true;
+  std::vector<std::string> erased;
+  TRY(rows::walk(tx, table, prefix, at,
+                 [&](std::string_view key, std::string_view value) -> Result<bool> {
+                   if (budget.is_spent()) {
+                     done = false;
+                     at = key;
+                     return false;
+                   }
+                   budget.look(key.size());
+                   const Row row = TRY(what(key, value));
+                   if (row == Row::kErase) {
+                     erased.emplace_back(key);
+                     budget.erase();
+                   }
+                   if (row != Row::kStop) return true;
+                   done = false;
+                   at = key;
+                   return false;
+                 }));
+  for (const std::string& key : erased) tx.erase(table, key);
+  return done;
+}
+
+/// The same of records that name their namespace.
+template <class T, class F>
+Result<bool> purge_records(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+                           PurgeBudget& budget, Result<T> (*decode)(std::string_view), F see) {
+  return purge_rows(tx, table, {}, at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      budget.look(value.size());
+                      const T record = TRY(rows::decode(tx, table, key, value, decode));
+                      if (!scope.has(record.space)) return Row::kKeep;
+                      see(key, record);
+                      return Row::kErase;
+                    });
+}
+
+std::string prefix_of(const PurgeScope& scope) {
+  return scope.only ? rows::space_prefix(*scope.only) : std::string();
+}
+
+Result<bool> erase_some(Transaction& tx, Table table, const std::string& prefix,
+                        PurgeBudget& budget) {
+  std::string at;
+  return purge_rows(tx, table, prefix, at, budget,
+                    [](auto, auto) -> Result<Row> { return Row::kErase; });
+}
+
+}  // namespace
+
+void PurgeBudget::look(size_t size) {
+  looked_at -= looked_at > 0 ? 1 : 0;
+  bytes -= std::min(bytes, size);
+}
+
+void write_purge(Transaction& tx, const Purge& purge) {
+  tx.put(Table::kMeta, key_of(purge), encode(purge.record));
+}
+
+void erase_purge(Transaction& tx, const Purge& purge) { tx.erase(Table::kMeta, key_of(purge)); }
+
+Status each_purge(const View& view, const std::function<void(Purge purge)>& see) {
+  return rows::walk(view, Table::kMeta, kPurgeKey, {},
+                    [&](std::string_view key, std::string_view value) -> Result<bool> {
+                      Reader reader(key.substr(kPurgeKey.size()));
+                      const uint8_t kind = reader.u8();
+                      const uint64_t number = reader.u64();
+                      if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
+                        return fail("store.corrupt", "a key of a purge is damaged");
+                      }
+                      see({Purge::Kind(kind), number, TRY(decode_purge(value))});
+                      return true;
+                    });
+}
+
+void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber space) {
+  tx.put(Table::kMeta, retired_key(workflow), rows::space_prefix(space));
+}
+
+void erase_retired(Transaction& tx, WorkflowNumber workflow) {
+  tx.erase(Table::kMeta, retired_key(workflow));
+}
+
+bool is_retired(const View& view, WorkflowNumber workflow) {
+  return view.get(Table::kMeta, retired_key(workflow)).has_value();
+}
+
+Status each_retired(
+    const View& view,
+    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see) {
+  return rows::walk(view, Table::kMeta, kRetiredKey, {},
+                    [&](std::string_view key, std::string_view value) -> Result<bool> {
+                      Reader workflow(key.substr(kRetiredKey.size()));
+                      Reader space(value);
+                      const auto number = WorkflowNumber(workflow.u32());
+                      const auto of = NamespaceNumber(space.u32());
+                      if (!workflow.done() || !space.done()) {
+                        return fail("store.corrupt", "a row of a deleted workflow is damaged");
+                      }
+                      see(number, of);
+                      return true;
+                    });
+}
+
+Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+                             PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
+                             const std::function<void(const Instance& head)>& kept) {
+  return purge_rows(tx, table, prefix_of(scope), at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      const bool gone = scope.has(space_of(key));
+                      if (!rows::is_head(key) || (!gone && !kept))
+                        return gone ? Row::kErase : Row::kKeep;
+                      budget.look(value.size());
+                      const Instance head = TRY(rows::decode(tx, table, key, value, decode_head));
+                      if (!gone) {
+                        kept(head);
+                        return Row::kKeep;
+                      }
+                      if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
+                        return Row::kStop;
+                      }
+                      if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget)))
+                        left(row);
+                      return Row::kErase;
+                    });
+}
+
+Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+                          PurgeBudget& budget) {
+  return purge_rows(tx, table, prefix_of(scope), at, budget,
+                    [&](std::string_view key, auto) -> Result<Row> {
+                      return scope.has(space_of(key)) ? Row::kErase : Row::kKeep;
+                    });
+}
+
+Result<bool> purge_tasks(Transaction& tx, const PurgeScope& scope, std::string& at,
+                         PurgeBudget& budget, const std::function<void(const InstanceId&)>& see) {
+  return purge_records(tx, Table::kTasks, scope, at, budget, decode_task,
+                       [&](std::string_view key, const StartTask&) { see({Reader(key).id()}); });
+}
+
+Result<bool> purge_hooks(Transaction& tx, const PurgeScope& scope, std::string& at,
+                         PurgeBudget& budget,
+                         const std::function<void(uint64_t number, const HookRecord&)>& see) {
+  return purge_records(
+      tx, Table::kHooks, scope, at, budget, decode_hook,
+      [&](std::string_view key, const HookRecord& record) { see(rows::number_of(key), record); });
+}
+
+Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string& at,
+                           PurgeBudget& budget, const std::function<void(uint64_t number)>& see) {
+  return purge_records(
+      tx, Table::kDelayed, scope, at, budget, decode_delayed,
+      [&](std::string_view key, const DelayedRecord&) { see(rows::number_of(key)); });
+}
+
+Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget) {
+  const std::string prefix = rows::workflow_prefix(workflow);
+  if (!TRY(erase_some(tx, Table::kIdempotency, prefix, budget))) return false;
+  if (!TRY(erase_some(tx, Table::kDefinitions, prefix, budget))) return false;
+  erase_schedule(tx, workflow);
+  return true;
+}
+
+Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget) {
+  while (row != 0 && !budget.is_spent()) {
+    const std::string key = rows::key_of(row);
+    const auto bytes = tx.get(Table::kHistory, key);
+    if (!bytes) {
+      TRY(tx.status());
+      return uint64_t{0};
+    }
+    budget.look(bytes->size());
+    const HistoryRow found = TRY(rows::decode(tx, Table::kHistory, key, *bytes, decode_history));
+    tx.erase(Table::kHistory, key);
+    budget.erase();
+    if (found.previous >= row) return fail("store.corrupt", "a history row names no older one");
+    row = found.previous;
+  }
+  return row;
+}
+
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, const PurgeScope& scope) {
+  std::optional<StoredWorkflow> found;
+  TRY(rows::walk(view, Table::kWorkflows, prefix_of(scope), {},
+                 [&](std::string_view key, std::string_view value) -> Result<bool> {
+                   const NamespaceNumber space = space_of(key);
+                   if (!scope.has(space)) return true;
+                   found = StoredWorkflow{space, std::string(key.substr(sizeof(uint32_t))),
+                                          TRY(decode_workflow(value))};
+                   return false;
+                 }));
+  return found;
+}
+
+Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNumber from) {
+  std::optional<WorkflowNumber> found;
+  TRY(rows::walk(view, Table::kDefinitions, {}, rows::workflow_prefix(from),
+                 [&](std::string_view key, auto) -> Result<bool> {
+                   found = WorkflowNumber(Reader(key).u32());
+                   return false;
+                 }));
+  return found;
+}
+
+}  // namespace millrace

@@ -1,0 +1,106 @@
+// Purge: erases the rows that a deletion leaves behind, some in each batch. What is to be erased is
+// itself a row (`purge/` in the table `meta`), written with the deletion, so a restart goes on. A
+// walk that was interrupted may begin anew: it passes over what is gone. Errors as in tables.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/instance.h"
+#include "orchestrator/store/records.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// What one batch may do of a purge: some milliseconds.
+struct PurgeBudget {
+  size_t rows = 1'000;             ///< erased
+  size_t looked_at = 10'000;       ///< rows
+  size_t bytes = size_t{4} << 20;  ///< of the rows that are read
+
+  bool is_spent() const { return rows == 0 || looked_at == 0 || bytes == 0; }
+  /// One row was looked at, which has so many bytes.
+  void look(size_t size);
+  /// One was erased.
+  void erase() { rows -= rows > 0 ? 1 : 0; }
+};
+
+// What is to be purged.
+
+struct Purge {
+  enum class Kind : uint8_t {
+    kNamespace = 0,  // on disk: never renumber
+    kHistory = 1,    // of one instance; likewise
+    kGroups = 2,     // of one workflow; likewise
+  };
+  Kind kind{};
+  uint64_t number = 0;  ///< of the namespace, the history row to go on from, the workflow
+  PurgeRecord record;
+};
+void write_purge(Transaction& tx, const Purge& purge);
+void erase_purge(Transaction& tx, const Purge& purge);
+Status each_purge(const View& view, const std::function<void(Purge purge)>& see);
+
+// Workflows that were deleted while their namespace exists: what ended of them still needs their
+// definitions.
+
+void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber space);
+void erase_retired(Transaction& tx, WorkflowNumber workflow);
+bool is_retired(const View& view, WorkflowNumber workflow);
+Status each_retired(const View& view,
+                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see);
+
+/// Whose rows are erased.
+struct PurgeScope {
+  std::optional<NamespaceNumber> only;  ///< none: all for which is_gone holds
+  std::function<bool(NamespaceNumber)> is_gone;
+
+  bool has(NamespaceNumber space) const { return only ? space == *only : is_gone(space); }
+};
+
+// Each of these walks a table from the key `at` on until the budget is spent, and returns whether
+// it has come to the end; if not, `at` is where to go on.
+
+/// The rows of instances: of the living, or of those that have ended. With the head of one go its
+/// history, its idempotency key and the definitions of its workflow. Where the history is longer
+/// than the budget, `left` gets the number of its row to go on from. `kept` sees the heads of
+/// others.
+Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+                             PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
+                             const std::function<void(const Instance& head)>& kept);
+/// kVariables or kSecrets.
+Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+                          PurgeBudget& budget);
+Result<bool> purge_tasks(Transaction& tx, const PurgeScope& scope, std::string& at,
+                         PurgeBudget& budget, const std::function<void(const InstanceId&)>& see);
+Result<bool> purge_hooks(Transaction& tx, const PurgeScope& scope, std::string& at,
+                         PurgeBudget& budget,
+                         const std::function<void(uint64_t number, const HookRecord&)>& see);
+Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string& at,
+                           PurgeBudget& budget, const std::function<void(uint64_t number)>& see);
+
+/// Erases the definitions, idempotency keys and the schedule of a workflow; false: some are left.
+Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
+
+/// Erases history rows of one instance, from that one backward. Returns the number of the row to go
+/// on from; 0: none is left.
+Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget);
+
+/// A workflow whose row is there.
+struct StoredWorkflow {
+  NamespaceNumber space{};
+  std::string id;
+  WorkflowRecord record;
+};
+/// The first one of the scope; nullopt: it has none.
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, const PurgeScope& scope);
+
+/// The first workflow from that number on of which there are definitions.
+Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNumber from);
+
+}  // namespace millrace

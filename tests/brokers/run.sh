@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Runs the tests that need a broker on several versions of nats-server, and prints what passed and
+# failed of each as a table; what the tests printed is in build/brokers/. `./dev brokers` calls it.
+#   run.sh SERVER… [-- SUITE…]     SERVER: the path of a nats-server; SUITE: a name below, whose value is
+#                                  a test program and which of its tests
+# Ends with 1 if something failed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+declare -A programs=(
+  [broker]="unit/broker/broker_test *"
+  [workers]="unit/broker/worker_examples_test *"
+  [integration]="integration/integration_test -Load.*"
+  [load]="integration/integration_test Load.*"
+  [crashes]="integration/crash_test *"
+  [crash-points]="integration/crash_points_test *"
+)
+suites=()
+servers=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  servers+=("$1")
+  shift
+done
+[ $# -eq 0 ] || shift
+suites=("$@")
+[ ${#suites[@]} -gt 0 ] || suites=(broker workers integration load crashes crash-points)
+for suite in "${suites[@]}"; do
+  [ -n "${programs[$suite]:-}" ] || {
+    echo "run.sh: \"$suite\" is not a suite; there are: ${!programs[*]}" >&2
+    exit 2
+  }
+done
+
+logs=$PWD/build/brokers/logs
+mkdir -p "$logs"
+failed=0
+rows=()
+for server in "${servers[@]}"; do
+  version=$("$server" --version | sed 's/.*v//')
+  printf -v row '%-10s' "$version"
+  for suite in "${suites[@]}"; do
+    printf '== nats-server %s: %s\n' "$version" "$suite" >&2
+    log=$logs/$version-$suite
+    rm -f "$log.json"
+    read -r program filter <<<"${programs[$suite]}"
+    MILLRACE_NATS_SERVER=$server "build/dev/tests/$program" --gtest_filter="$filter" \
+      --gtest_output="json:$log.json" >"$log.log" 2>&1 || failed=1
+    # A program that died has written no results.
+    cell=$(python3 - "$log.json" <<'TEXT'
+import json, sys
+try:
+    with open(sys.argv[1]) as file:
+        result = json.load(file)
+except (OSError, ValueError):
+    print("died")
+else:
+    tests = [test for suite in result["testsuites"] for test in suite["testsuite"]]
+    run = [test for test in tests if test["status"] == "RUN"]
+    skipped = sum(test["result"] == "SKIPPED" for test in run)
+    bad = sum("failures" in test for test in run)
+    print(f"{len(run) - bad - skipped} passed, {bad} failed" + (f", {skipped} skipped" if skipped else ""))
+TEXT
+)
+    printf -v row '%s  %-32s' "$row" "$cell"
+  done
+  rows+=("$row")
+done
+printf '%-10s' SERVER
+printf '  %-32s' "${suites[@]}"
+printf '\n'
+printf '%s\n' "${rows[@]}"
+[ "$failed" -eq 0 ] || echo "build/brokers/logs has what the tests printed" >&2
+exit "$failed"

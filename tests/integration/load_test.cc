@@ -1,0 +1,79 @@
+// Many lifecycles at once through the whole program and a real broker: each generated event comes
+// once, and nothing is worth a warning.
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kOrder = R"(
+id: order
+start: {type: event, event: {type: placed}}
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid, context: {order: 'jq(.placed.order)'}}
+  timeout: PT1H
+  transition: tell
+- id: tell
+  type: generateEvent
+  event: {type: shipped, source: orders, data: 'jq(.placed.order)'}
+)";
+
+class Load : public MillraceTest {
+ protected:
+  /// An event that starts the lifecycle of this number, and the one that it waits for.
+  void begin(size_t number) {
+    for (const char* const type : {"placed", "paid"}) {
+      client_->publish(
+          fmt::format("millrace.events.default.{}", type),
+          fmt::format(R"({{"specversion":"1.0","id":"{0}-{1}","source":"shop","type":"{0}",)"
+                      R"("order":"{1}","data":{{"order":"{1}"}}}})",
+                      type, number));
+    }
+  }
+
+  std::unique_ptr<RawNatsClient> client_ = nats_.client();
+};
+
+TEST_F(Load, ComesOutOnceForEachLifecycleAndWithoutAWarning) {
+  const char* const wanted = std::getenv("MILLRACE_LIFECYCLES");
+  const size_t count = wanted == nullptr ? 4'000 : std::stoul(wanted);
+  constexpr size_t kInFlight = 512;
+  millrace_.apply(kOrder);
+  client_->subscribe("millrace.events.default.shipped");
+  std::map<std::string, int> shipped;
+  size_t begun = 0;
+  while (shipped.size() < count) {
+    while (begun < count && begun < shipped.size() + kInFlight) begin(begun++);
+    client_->flush();
+    const std::optional<RawNatsClient::Message> message = client_->next(kLongEnough);
+    ASSERT_TRUE(message) << shipped.size() << " of " << count << " came";
+    const auto seen = [&](const RawNatsClient::Message& one) {
+      ++shipped[parse_json(one.data)->at("data").get<std::string>()];
+    };
+    seen(*message);
+    while (const auto next = client_->next(Duration(0))) seen(*next);
+  }
+  EXPECT_TRUE(eventually([&] {
+    return millrace_.ask("GET", "/metrics").body.find("\nmillrace_outbox_in_flight 0\n") !=
+           std::string::npos;
+  }));
+  client_->flush();  // what was acknowledged has been delivered to subscribers before
+  while (const auto next = client_->next(Duration(0))) {
+    ++shipped[parse_json(next->data)->at("data").get<std::string>()];
+  }
+  size_t twice = 0;
+  for (const auto& [order, times] : shipped) twice += times > 1;
+  EXPECT_EQ(twice, 0u) << "of " << count << " generated events";
+  const std::string log = millrace_.process().errors();
+  EXPECT_EQ(log.find("[warning]"), std::string::npos) << log;
+  EXPECT_EQ(log.find("[error]"), std::string::npos) << log;
+}
+
+}  // namespace
+}  // namespace millrace

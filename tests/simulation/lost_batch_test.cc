@@ -1,0 +1,264 @@
+// A batch that does not reach the disk leaves nothing behind in memory, and costs no more than what
+// it has touched.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/tables.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Gt;
+using testing::SizeIs;
+
+/// Which commits fail.
+struct Losses {
+  uint64_t nth = 0;     ///< counted from 1; 0: none
+  bool always = false;  ///< all of them
+  uint64_t commits = 0;
+
+  bool strikes() { return ++commits == nth || always; }
+};
+
+WorldOptions with(Losses& losses) {
+  WorldOptions options;
+  options.store.fails_commit = [&losses] { return losses.strikes(); };
+  return options;
+}
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
+)";
+
+constexpr const char* kGroups = R"(
+id: groups
+start: {type: eventsAnd, lifespan: PT30M, events: [{type: one}, {type: two}]}
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: '*/20 * * * *'}
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kCalls = R"(
+id: calls
+functions:
+- {id: f, type: subflow, workflow: item}
+states:
+- id: loop
+  type: foreach
+  array: jq(.items)
+  action: {function: f}
+)";
+
+constexpr const char* kItem = R"(
+id: item
+states:
+- {id: wait, type: consumeEvent, timeout: PT10M, event: {type: item}}
+)";
+
+constexpr const char* kOrder = R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action: {function: charge}
+)";
+
+constexpr const char* kReminds = R"(
+id: reminds
+states:
+- {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
+)";
+
+/// Asks until it is done: the commands of a lost batch are refused.
+void insist(World& world, const std::function<Command()>& make) {
+  for (int i = 0; i < 3; ++i) {
+    const Answered answered = world.command(make());
+    world.run_for(seconds(1));
+    if (answered->has_value() && **answered) return;
+    ASSERT_TRUE(answered->has_value());
+    ASSERT_EQ((**answered).error().code, "store.io") << (**answered).error().message;
+  }
+  FAIL() << "it is refused again and again";
+}
+
+void apply_text(World& world, const std::string& text, const std::string& space = "default") {
+  insist(world, [&] { return World::application(text, space); });
+}
+
+void start(World& world, const std::string& workflow, const std::string& space = "default") {
+  insist(world, [&] {
+    return StartInstance{.space = space,
+                         .workflow = workflow,
+                         .input = {{"items", {1, 2, 3}}},
+                         .idempotency_key = workflow};
+  });
+}
+
+/// What memory says of the store.
+std::vector<double> levels(const World& world) {
+  return {world.metric("millrace_listeners"), world.metric("millrace_timers"),
+          world.metric("millrace_tasks")};
+}
+
+/// A life with something of every kind in it; what came of it.
+std::vector<std::string> live(World& world) {
+  world.functions.act("charge", {{.heartbeat = seconds(1), .takes = seconds(20)}});
+  for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds}) {
+    apply_text(world, text);
+  }
+  for (int i = 0; i < 3; ++i) world.publish("begin", fmt::format("begin-{}", i), i);
+  world.publish("one", "one-1");
+  world.publish("nothing", "nothing-1");
+  world.run_for(seconds(1));
+  for (const char* const workflow : {"calls", "order", "reminds"}) start(world, workflow);
+  world.publish("item", "item-1");
+  world.publish("two", "two-1");
+  world.publish("one", "one-2");
+  world.run_for(minutes(11));
+  world.publish("go", "go-1");
+  world.publish("begin", "begin-0", 0);  // again
+  world.run_for(seconds(2));
+  insist(world, [] { return CreateNamespace{.name = "a"}; });
+  apply_text(world, kReminds, "a");
+  start(world, "reminds", "a");
+  insist(world, [] { return DeleteNamespace{.name = "a"}; });
+  apply_text(world, std::string(kGroups) + "- {id: more, type: noop}\n");
+  world.publish("begin", "begin-4", 4);
+  world.run_for(minutes(50));
+  const std::vector<double> before = levels(world);
+  world.restart();
+  world.run_for(seconds(1));
+  EXPECT_EQ(levels(world), before) << "memory says what the store does";
+  world.run_for(hours(1));
+
+  std::vector<std::string> lines;
+  for (const Json& one : world.instances()) {
+    lines.push_back(fmt::format("{} {} {}", one["workflow"].get<std::string>(),
+                                one["status"].get<std::string>(),
+                                fmt::join(world.history(one["id"]), ", ")));
+  }
+  std::sort(lines.begin(), lines.end());
+  lines.push_back(fmt::format("{} reminders, {} tasks, {} listeners, {} timers",
+                              world.events("reminder").size(), world.functions.tasks().size(),
+                              world.metric("millrace_listeners"), world.metric("millrace_timers")));
+  for (const std::string& reason : world.dead_letters()) lines.push_back(reason);
+  return lines;
+}
+
+TEST(LostBatch, LeavesNothingBehindWhicheverItIs) {
+  Losses none;
+  World untroubled(with(none));
+  none.commits = 0;  // those that make the store do not count
+  const std::vector<std::string> expected = live(untroubled);
+  ASSERT_THAT(expected, SizeIs(Gt(15)));
+  ASSERT_THAT(none.commits, Gt(40));
+  for (uint64_t nth = 1; nth <= none.commits; ++nth) {
+    Losses losses;
+    World world(with(losses));
+    losses = {.nth = nth};
+    ASSERT_EQ(live(world), expected) << "commit " << nth << " of " << none.commits;
+  }
+}
+
+TEST(LostBatch, ReadsNoInstanceThatItHasNotTouched) {
+  Losses losses;
+  bool reads_all = false;
+  WorldOptions options = with(losses);
+  options.store.fails_read = [&](Table table, std::string_view key) {
+    reads_all |= table == Table::kLive && key.empty();
+    return false;
+  };
+  World world(options);
+  world.apply(kWaits);
+  for (int i = 0; i < 20; ++i) world.publish("begin", std::to_string(i), i);
+  world.settle();
+  reads_all = false;
+  losses.always = true;
+  world.publish("go", "go");
+  world.publish("begin", "more");
+  world.run_for(seconds(10));
+  EXPECT_EQ(world.processor().ready().error().code, "store.io");
+  losses.always = false;
+  world.run_for(seconds(1));
+  EXPECT_FALSE(reads_all);
+  EXPECT_TRUE(world.processor().ready());
+  const auto instances = world.instances();
+  ASSERT_THAT(instances, SizeIs(21));
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(instances[i]["status"], "complete");
+}
+
+TEST(LostBatch, DoesNotForgetWhichStreamIsRead) {
+  const auto cursor_after = [](bool loses) {
+    Losses losses;
+    World world(with(losses));
+    world.apply(kWaits);
+    world.publish("begin", "1");
+    world.settle();
+    world.broker.make_anew();
+    world.broker.reconnect();
+    world.run_for(seconds(1));
+    world.publish("nothing", "2");  // without effect: the cursor moves in memory alone
+    world.settle();
+    losses.nth = loses ? losses.commits + 1 : 0;
+    world.publish("begin", "3");
+    world.run_for(seconds(2));
+    return read_cursor(*Snapshot::take(world.environment())).value();
+  };
+  const Cursor expected = cursor_after(false);
+  const Cursor found = cursor_after(true);
+  EXPECT_EQ(found.stream_created, expected.stream_created);
+  EXPECT_EQ(found.sequence, expected.sequence);
+}
+
+TEST(LostBatch, LeavesNoDefinitionBehind) {
+  Losses losses;
+  World world(with(losses));
+  world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
+  world.evaluator.hold();
+  const auto workflow = [](std::string_view type) {
+    return fmt::format(R"(
+id: thinks
+states:
+- {{id: think, type: noop, transform: jq(think), transition: wait}}
+- {{id: wait, type: consumeEvent, event: {{type: {}}}}}
+)",
+                       type);
+  };
+  world.apply(workflow("first"));
+  losses.nth = losses.commits + 1;
+  const Answered lost = world.command(World::application(workflow("lost")));
+  const Answered also = world.command(StartInstance{.space = "default", .workflow = "thinks"});
+  world.run_for(seconds(1));
+  ASSERT_TRUE(lost->has_value() && !**lost && also->has_value() && !**also);
+
+  EXPECT_EQ(world.apply(workflow("second"))["revision"], 2);
+  const std::string id = world.start("thinks")["id"];
+  world.publish("second", "1", "while it thinks");
+  world.settle();
+  world.evaluator.release();
+  world.settle();
+  EXPECT_EQ(world.instance(id)["status"], "complete") << "the event was kept for it";
+}
+
+}  // namespace
+}  // namespace millrace

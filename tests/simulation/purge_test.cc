@@ -1,0 +1,387 @@
+// A namespace that is deleted, and what of it is left in the store: nothing, in the end.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/tables.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Gt;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr const char* kCallsAndGoesOn = R"(
+id: calls
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, async: true, action: {function: charge}}
+)";
+
+constexpr const char* kReminds = R"(
+id: reminds
+states:
+- {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
+)";
+
+constexpr const char* kGroups = R"(
+id: groups
+start: {type: eventsAnd, events: [{type: one}, {type: two}]}
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: '0 0 1 1 *'}
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+std::string job(std::string_view id, std::string_view more = "") {
+  return fmt::format("id: {}\nstates:\n- {{id: done, type: noop}}\n{}", id, more);
+}
+
+/// The keys of the rows that tell what there is: not the counters, nor what has been sent.
+std::vector<std::string> keys(const World& world) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : world.rows()) {
+    const std::string table = key.substr(0, key.find('/'));
+    const bool is_state = table != "outbox" && table != "sent" && table != "dedupe";
+    if (is_state &&
+        (table != "meta" || key.starts_with("meta/purge/") || key.starts_with("meta/retired/"))) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+bool is_purging(const World& world) {
+  const auto rows = world.rows();
+  const auto first = rows.lower_bound("meta/purge/");
+  return first != rows.end() && first->first.starts_with("meta/purge/");
+}
+
+/// Something of every kind that a namespace can hold.
+void fill(World& world, const std::string& space) {
+  world.must(CreateNamespace{
+      .name = space,
+      .settings = Json::parse(R"({"lifecycle": true, "webhooks": [{"url": "http://away"}]})")});
+  const auto start = [&](const std::string& workflow) {
+    return world.must(StartInstance{.space = space,
+                                    .workflow = workflow,
+                                    .input = {{"n", 1}},
+                                    .idempotency_key = workflow + "-key"})["id"];
+  };
+  for (const char* const text : {kCallsAndGoesOn, kReminds, kGroups, kTicks, kWaits}) {
+    world.apply(text, space);
+  }
+  for (const char* const id : {"job", "deleted", "deleted-unused"}) {
+    world.apply(job(id), space);
+    world.apply(job(id, "- {id: more, type: noop}"), space);
+  }
+  const InstanceId ended = *parse_instance_id(start("job").get<std::string>());
+  start("deleted");
+  start("calls");
+  start("reminds");
+  start("waits");
+  static int last = 0;  // an event that comes again would do nothing
+  world.publish({.id = std::to_string(++last), .source = "/test", .type = "one"}, space);
+  world.settle();
+  for (const char* const id : {"deleted", "deleted-unused"}) {
+    world.must(DeleteWorkflow{.space = space, .id = id});
+  }
+  const Variable value{.content_type = "text/plain", .bytes = "v"};
+  world.must(PutVariable{.place = {.space = space}, .key = "k", .value = value});
+  world.must(PutVariable{.place = {.space = space, .workflow = "job"}, .key = "k", .value = value});
+  world.must(PutVariable{.place = {.space = space, .instance = ended}, .key = "k", .value = value});
+  world.must(PutSecret{.space = space, .name = "s", .value = "v"});
+}
+
+class DeletedNamespace : public testing::Test {
+ protected:
+  DeletedNamespace() {
+    world.receivers.answer = [](const Event&) {
+      return DeliveryFailure{.error = {"webhook.refused", "away"}};
+    };
+    world.apply(job("stays"));
+    world.start("stays");
+    before = keys(world);
+  }
+
+  World world;
+  std::vector<std::string> before;
+};
+
+TEST_F(DeletedNamespace, WithATaskThatNobodyWaitsForLetsTheNextProcessStart) {
+  world.must(CreateNamespace{.name = "a"});
+  world.apply(kCallsAndGoesOn, "a");
+  world.must(StartInstance{.space = "a", .workflow = "calls"});
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  world.must(DeleteNamespace{.name = "a", .cancel = true});
+  world.functions.be_replaced();
+  world.restart();
+  world.settle();
+  EXPECT_THAT(world.functions.tasks(), IsEmpty()) << "it is not handed out again";
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+}
+
+TEST_F(DeletedNamespace, LeavesNothingInTheStore) {
+  fill(world, "a");
+  ASSERT_THAT(keys(world).size(), Gt(before.size() + 30));
+  EXPECT_EQ(world.must(DeleteNamespace{.name = "a", .cancel = true}), (Json{{"cancelled", 1}}));
+  EXPECT_EQ(keys(world), before);
+  EXPECT_THAT(world.metric("millrace_rows_purged_total"), Gt(30));
+  EXPECT_THAT(world.dead_letters(), ElementsAre("start.group_closed"));
+  world.restart();
+  world.settle();
+  EXPECT_EQ(keys(world), before);
+}
+
+TEST_F(DeletedNamespace, EndsItsTasksItsWebhooksAndItsTimers) {
+  fill(world, "a");
+  const InstanceId task = world.functions.tasks().at(0).id;
+  world.must(DeleteNamespace{.name = "a", .cancel = true});
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
+  EXPECT_EQ(world.metric("millrace_timers"), 0);
+  EXPECT_EQ(world.metric("millrace_tasks"), 0);
+  const size_t delivered = world.receivers.seen.size();
+  world.functions.answer(task, "late");
+  world.run_for(hours(48));
+  EXPECT_THAT(world.receivers.seen, SizeIs(delivered));
+  EXPECT_THAT(world.events("reminder"), IsEmpty());
+  EXPECT_EQ(keys(world), before);
+}
+
+TEST_F(DeletedNamespace, IsErasedByWhicheverProcessComesAfterIt) {
+  for (int turns = 0;; ++turns) {
+    fill(world, "a");
+    const Answered deleted = world.command(DeleteNamespace{.name = "a", .cancel = true});
+    for (int i = 0; i < 20 && !deleted->has_value(); ++i) world.step();
+    ASSERT_TRUE(deleted->has_value());
+    for (int i = 0; i < turns; ++i) world.step();
+    const bool done = !is_purging(world);
+    world.restart();
+    world.settle();
+    EXPECT_EQ(keys(world), before) << turns;
+    if (done) break;
+  }
+}
+
+TEST_F(DeletedNamespace, HasNothingToDoWithANewOneOfItsName) {
+  fill(world, "a");
+  for (int i = 0; i < 600; ++i) {
+    world.command(StartInstance{.space = "a", .workflow = "job"});
+    if (i % 100 == 99) world.settle();
+  }
+  const Answered deleted = world.command(DeleteNamespace{.name = "a", .cancel = true});
+  const Answered created = world.command(CreateNamespace{.name = "a"});
+  while (!created->has_value()) world.step();
+  ASSERT_TRUE(deleted->has_value());
+  ASSERT_TRUE(is_purging(world)) << "else this shows nothing";
+  fill(world, "a");
+  EXPECT_FALSE(is_purging(world));
+  const auto filled = keys(world);
+
+  World fresh;  // the same without the first one
+  fresh.receivers.answer = world.receivers.answer;
+  fresh.apply(job("stays"));
+  fresh.start("stays");
+  fill(fresh, "a");
+  EXPECT_EQ(filled.size(), keys(fresh).size());
+  EXPECT_EQ(
+      world.queries().workflows(*Snapshot::take(world.environment()), "a")->at("items").size(), 6U);
+}
+
+TEST_F(DeletedNamespace, IsErasedInStepsThatLetOthersThrough) {
+  world.must(CreateNamespace{.name = "a"});
+  world.apply(job("job"), "a");
+  for (int i = 0; i < 1'000; ++i) {
+    world.command(StartInstance{.space = "a", .workflow = "job"});
+    if (i % 100 == 99) world.settle();
+  }
+  const Answered deleted = world.command(DeleteNamespace{.name = "a"});
+  while (!deleted->has_value()) world.step();
+  int turns = 0;
+  double purged = world.metric("millrace_rows_purged_total");
+  for (; is_purging(world); ++turns) {
+    const Answered other = world.command(StartInstance{.space = "default", .workflow = "stays"});
+    world.step();
+    ASSERT_TRUE(other->has_value()) << "it waits for no more than one step";
+    const double now = world.metric("millrace_rows_purged_total");
+    EXPECT_LE(now - purged, 1'100);
+    purged = now;
+  }
+  EXPECT_THAT(turns, Gt(1));
+}
+
+/// What an earlier release did: the names went, and the rows stayed.
+void delete_names(Transaction& tx, const std::string& space) {
+  const auto record = read_namespace(tx, space);
+  ASSERT_TRUE(record && *record);
+  std::vector<std::string> ids;
+  const Status walked =
+      each_workflow(tx, [&](NamespaceNumber of, std::string_view id, const WorkflowRecord&) {
+        if (of == (*record)->number) ids.emplace_back(id);
+      });
+  ASSERT_TRUE(walked);
+  for (const std::string& id : ids) erase_workflow(tx, (*record)->number, id);
+  std::vector<WorkflowNumber> retired;
+  ASSERT_TRUE(each_retired(
+      tx, [&](WorkflowNumber workflow, NamespaceNumber) { retired.push_back(workflow); }));
+  for (const WorkflowNumber workflow : retired) erase_retired(tx, workflow);
+  erase_namespace(tx, space);
+}
+
+TEST_F(DeletedNamespace, OfAnEarlierReleaseIsErasedAtTheNextStart) {
+  fill(world, "a");
+  world.crash();
+  world.change_store([](Transaction& tx) { delete_names(tx, "a"); });
+  world.recover();
+  world.settle();
+  EXPECT_EQ(keys(world), before);
+  EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+}
+
+TEST_F(DeletedNamespace, OfAnEarlierReleaseIsErasedAcrossRestarts) {
+  fill(world, "a");
+  world.crash();
+  world.change_store([](Transaction& tx) { delete_names(tx, "a"); });
+  world.checks_store = false;  // no row says what is to be erased
+  for (int i = 0; i < 10; ++i) {
+    world.recover();
+    world.step();
+    world.crash();
+  }
+  world.recover();
+  world.settle();
+  world.checks_store = true;
+  EXPECT_EQ(keys(world), before);
+}
+
+TEST_F(DeletedNamespace, DoesNotTakeTheDefinitionsThatEndedInstancesOfOthersNeed) {
+  world.apply(job("gone"));
+  world.apply(job("unused"));
+  const std::string id = world.start("gone")["id"];
+  for (const char* const workflow : {"gone", "unused"}) {
+    world.must(DeleteWorkflow{.space = "default", .id = workflow});
+  }
+  world.crash();
+  world.change_store([](Transaction& tx) {  // as an earlier release left it
+    erase_retired(tx, WorkflowNumber(2));
+    erase_retired(tx, WorkflowNumber(3));
+  });
+  world.recover();
+  world.settle();
+  EXPECT_EQ(world.instance(id)["workflow"], "gone");
+  const auto left = keys(world);
+  EXPECT_THAT(left, Contains(std::string("meta/retired/\0\0\0\2", 17)));
+  EXPECT_THAT(left, Contains(std::string("definitions/\0\0\0\2\0\0\0\1", 20)));
+  EXPECT_THAT(left, Not(Contains(std::string("definitions/\0\0\0\3\0\0\0\1", 20))));
+}
+
+TEST(ClosedGroups, BecomeDeadLettersInStepsWhileNewOnesGather) {
+  constexpr int kEvents = 2'500;
+  for (const bool restarts : {false, true}) {
+    World world;
+    const auto groups = [](std::string_view third) {
+      return fmt::format(R"(
+id: groups
+start:
+  type: eventsAnd
+  correlate: [key]
+  events: [{{type: one}}, {{type: {}}}]
+states:
+- {{id: done, type: noop}}
+)",
+                         third);
+    };
+    world.apply(groups("two"));
+    for (int i = 0; i < kEvents; ++i) {
+      world.publish("one", fmt::format("old-{}", i), i, {{"key", std::to_string(i % 10)}});
+    }
+    world.settle();
+    const Answered applied = world.command(World::application(groups("three")));
+    world.step();
+    ASSERT_TRUE(applied->has_value() && **applied);
+    ASSERT_TRUE(is_purging(world));
+    if (restarts) world.restart();
+    // These are of the new groups, though older ones of the same key are yet to be closed.
+    world.publish("one", "new-1", "x", {{"key", "1"}});
+    world.publish("two", "new-2", "x", {{"key", "1"}});
+    world.settle();
+    EXPECT_THAT(world.instances(), IsEmpty());
+    world.publish("three", "new-3", "y", {{"key", "1"}});
+    world.settle_publishes();
+    ASSERT_THAT(world.instances(), SizeIs(1));
+    EXPECT_EQ(world.instances()[0]["input"], (Json{{"one", "x"}, {"three", "y"}}));
+    EXPECT_THAT(world.dead_letters(), SizeIs(kEvents));
+    const auto rows = world.rows();
+    for (const auto& [key, value] : rows) EXPECT_FALSE(key.starts_with("groups/"));
+  }
+}
+
+TEST(ClosedGroups, LetEventsGoWhoseLifespanEndsMeanwhile) {
+  World world;
+  const auto groups = [](std::string_view third) {
+    return fmt::format(R"(
+id: groups
+start: {{type: eventsAnd, lifespan: PT1M, events: [{{type: one}}, {{type: {}}}]}}
+states:
+- {{id: done, type: noop}}
+)",
+                       third);
+  };
+  world.apply(groups("two"));
+  for (int i = 0; i < 2'500; ++i) world.publish("one", std::to_string(i), i);
+  world.settle();
+  world.command(World::application(groups("three")));
+  world.step();
+  ASSERT_TRUE(is_purging(world));
+  world.clock.advance(std::chrono::minutes(2));
+  world.settle_publishes();
+  EXPECT_EQ(world.metric("millrace_timers"), 0);
+  for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("groups/"));
+}
+
+TEST(DeletedInstance, WithAHistoryLongerThanABatchShouldEraseIsErasedInSteps) {
+  constexpr int kEvents = 2'500;
+  World world;
+  world.apply(R"(
+id: loops
+states:
+- {id: wait, type: consumeEvent, event: {type: go}, transition: wait}
+)");
+  const std::string id = world.start("loops")["id"];
+  const auto before = keys(world).size();
+  for (int i = 0; i < kEvents; ++i) {
+    world.publish("go", std::to_string(i));
+    world.settle();
+  }
+  ASSERT_EQ(keys(world).size(), before + kEvents);
+  const InstanceId instance = *parse_instance_id(id);
+  world.must(CancelInstance{.space = "default", .instance = instance});
+  const Answered deleted = world.command(DeleteInstance{.space = "default", .instance = instance});
+  world.step();
+  ASSERT_TRUE(deleted->has_value());
+  EXPECT_TRUE(is_purging(world));
+  world.restart();
+  world.settle();
+  EXPECT_THAT(keys(world), SizeIs(3)) << "the namespace, the workflow, its definition";
+}
+
+}  // namespace
+}  // namespace millrace
