@@ -83,7 +83,15 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   std::unique_ptr<DevServer> server(new DevServer(std::move(settings)));
   server->port_ = server->settings_.port;
   TRY(server->lock_folder());
-  server->hold_port();
+  server->hold_port(server->settings_.preferred_port);
+  const Status launched = server->launch();
+  if (launched) return server;
+  // Two that start at once may both have found it free, and one of them listens there.
+  const bool may_be_taken =
+      server->settings_.port == 0 && server->port_ == server->settings_.preferred_port;
+  if (!may_be_taken) return tl::unexpected(launched.error());
+  server->port_ = 0;
+  server->hold_port(0);
   TRY(server->launch());
   return server;
 }
@@ -127,7 +135,8 @@ Status DevServer::lock_folder() {
 
 /// With SO_REUSEADDR on both sides, which nats-server sets, it may listen there all the same. A
 /// port that cannot be had is the server's to complain about.
-void DevServer::hold_port() {
+void DevServer::hold_port(uint16_t preferred) {
+  close_file(port_hold_);
   port_hold_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   ::setsockopt(port_hold_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -144,7 +153,6 @@ void DevServer::hold_port() {
     port_ = ntohs(address.sin_port);
     return true;
   };
-  const uint16_t preferred = settings_.preferred_port;
   if (port_ == 0 && preferred != 0 && hold(preferred)) return;
   hold(port_);
 }

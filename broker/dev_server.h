@@ -55,7 +55,7 @@ class DevServer {
   explicit DevServer(DevServerSettings settings) : settings_(std::move(settings)) {}
 
   Status lock_folder();
-  void hold_port();
+  void hold_port(uint16_t preferred);
   Status launch();
   Status wait_until_ready();
   void end(int signal);

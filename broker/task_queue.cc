@@ -435,6 +435,7 @@ void TaskQueue::Runner::send(TaskMail mail) {
 
 /// False: the connection is lost.
 bool TaskQueue::Runner::send_message(const TaskMail::Message& mail) {
+  if (!connection_.connected()) return false;  // each time: it may be forbidden in between
   const Status checked = check_message(*mail.message, connection_.max_payload());
   if (!checked) {
     const bool too_large = checked.error().code == kTooLarge;
