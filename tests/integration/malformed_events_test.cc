@@ -106,8 +106,7 @@ TEST_F(MalformedEvents, OfASubjectOrNamespaceThatThereIsNotAreSetAsideToo) {
   EXPECT_EQ(millrace_.items("dlq").front()["reason"], "event.subject");
   EXPECT_EQ(millrace_.items("dlq").size(), 1U);
 
-  EXPECT_EQ(millrace_.ask("GET", "/v1/ns/nowhere/dlq").code(), "namespace.not_found");
-  EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/nowhere").status, 201);
+  // Their namespace need not exist for them to be read.
   const std::vector<Json> letters = millrace_.items("/v1/ns/nowhere/dlq");
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters.front()["reason"], "namespace.not_found");

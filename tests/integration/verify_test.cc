@@ -17,11 +17,8 @@ states:
 
 class Verify : public MillraceTest {
  protected:
-  ProcessEnd verify(std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments = {"verify", "--data", millrace_.data().string(), "-o",
-                                          "json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return millrace_.cli(arguments);
+  ProcessEnd verify(const std::string& format = "json") const {
+    return millrace_.cli({"verify", "--data", millrace_.data().string(), "-o", format});
   }
 
   static Json report_of(const ProcessEnd& end) {
@@ -69,7 +66,7 @@ TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
   EXPECT_EQ(report["sound"], false);
   EXPECT_EQ(report["codes"], (Json{{"instance.stuck", 1}}));
   EXPECT_EQ(report["items"][0]["instance"], id);
-  const ProcessEnd table = verify({"-o", "table"});
+  const ProcessEnd table = verify("table");
   EXPECT_EQ(table.code, 1);
   EXPECT_THAT(table.output, HasSubstr("instance.stuck"));
   EXPECT_THAT(table.output, HasSubstr(id));

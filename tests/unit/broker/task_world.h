@@ -112,16 +112,16 @@ class CollectingTaskSink : public TaskSink {
   /// Waits for the end of the task; what was told of that. A start that another thread tells may
   /// come behind it.
   std::string wait_for_end(const InstanceId& task) {
-    std::string end;
+    std::optional<std::string> end;
     const auto ended = [&] {
       for (const std::string& word : words_of(task)) {
         if (word != "started" && word != "alive") end = word;
       }
-      return !end.empty();
+      return end.has_value();
     };
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kLongEnough, ended);
-    return end;
+    return end.value_or("(no end)");
   }
 
   bool wait_for_all(size_t count) {
