@@ -1,0 +1,282 @@
+// The reference model of retries, timeouts and operator control.
+//
+// It holds one instance of one workflow. Time is a number; what is due is computed anew from
+// explicit moments each time (`dues`), so there are no timers to arm or to forget. It is a Subject,
+// so it can also play the engine.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/model/case.h"
+#include "tests/model/subject.h"
+
+namespace millrace::reference {
+
+// The policies, read into one form.
+
+inline constexpr int64_t kUnlimited = -1;
+inline constexpr Ms kHundredYears = Ms{36525} * 86'400'000;
+inline constexpr Ms kTenYears = Ms{3652} * 86'400'000;
+
+struct Policy {
+  Vocabulary vocabulary{};
+  int64_t attempts = 1;  // total, the first included; 0 skips the action
+  Ms delay = 0;
+  double factor = 1;
+  Ms max_delay = kHundredYears;
+  double jitter = 0;
+  std::vector<std::string> only;   // direktiv: regex, searched; "*" alone is any
+  std::vector<std::string> never;  // temporal: exact
+};
+
+struct Error {
+  std::string code;
+  std::string message;  // empty = not known
+  bool timeout = false;
+  bool final = false;             // no policy is asked, neither the state's nor the workflow's
+  std::string status = "failed";  // of the instance if nothing catches it
+};
+
+Policy read_policy(const Retry& written);
+Interval wait_after(const Policy& policy,
+                    int64_t attempt);  // the wait after attempt n, with its jitter
+bool retries(const Policy& policy, const Error& error,
+             bool caught);  // is the error one that it tries again
+Error used_up(const Policy& policy, const Error& last, const std::string& state, int64_t attempts);
+
+enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat };
+
+struct Bound {
+  Ms time = 0;
+  Error error;           // that its expiry raises
+  bool cancels = false;  // steep without errorOnTimeout: the instance ends cancelled
+};
+
+using Bounds = std::map<Limit, Bound>;
+Bounds bounds_of(const Definition& d, const Action& a);  // the nearest key wins
+std::optional<Policy> policy_of(const Definition& d, const State& s,
+                                const Action& a);  // the nearest policy wins
+bool glob_matches(const std::string& pattern, const std::string& text);
+
+// The instance.
+
+// Faults that an engine may have. The model has them only so that the random test can be tested.
+enum class Fault {
+  kLateAnswerCounts,      // an answer after its deadline counts
+  kDeadCallMadeAgain,     // a call whose deadline passed while the process was dead is made again
+  kRetryBeginsLastState,  // manual retry begins the state where the instance ended, not the failed
+                          // one
+  kRetryWithFirstData,    // … with the data of the state's first entry
+  kRetryKeepsError,       // … with the .error of the failure in the data
+  kRunsStayUsedUp,        // manual retry and restart do not begin the workflow's policy anew
+  kZartRetriesWaitTimeout,  // zart's policy retries the timeout of an event wait
+  kInterruptIsRetried,      // the workflow's policy retries an uncaught interrupt
+  kPerAttemptStays,  // after a manual retry, later entries and runs have per-attempt timeouts too
+  kRetryIgnoresPausedWorkflow,
+  kResumeForgetsHeartbeat,
+  kStartBeginsWaitAnew,    // a restart of the process begins the wait before a retry from its start
+  kDoubleAnswerCounts,     // an answer given twice counts for the next attempt
+  kDeadlineIsRenewed,      // schedule_to_close is fresh at each attempt
+  kCatchBeforePolicy,      // catch is asked before every policy
+  kInterruptTwice,         // the interrupt comes again after it was caught
+  kRetryKeepsAttempts,     // manual retry goes on with the attempt count
+  kPauseHoldsNothing,      // step timers fire in a pause
+  kResumeKeepsDeadlines,   // the current step has no fresh deadlines after a pause
+  kResumeRenewsExecution,  // but the execution's has
+  kRestartKeepsDeadline,   // restart and rerun go on with the execution's old deadline
+  kRerunWithLastData,      // rerun takes the data the instance ended with
+  kFinalTimeoutIsRetried,  // schedule_to_start and schedule_to_close are retried
+  kWaitTimesOutWhileAway,  // a wait's timeout fires while the broker is away
+  kLast,
+};
+
+// Which state has failed where a failure went through a catch or an error state. The documents do
+// not say: by default any of them that the subject shows is right, and a manual retry must begin
+// the one that is shown.
+enum class FailedState {
+  kAsShown,
+  kOrigin,  // the first that was caught
+  kLast,    // the one that ended the run
+};
+
+// Whether the workflow's own policy is asked after a timeout that docs/language.md calls final
+// (Zart's, schedule_to_start, schedule_to_close, an action's state timeout): it can be read as "no
+// policy" or as "no policy of the action".
+enum class FinalTimeout { kEndsTheWorkflow, kAsShown };
+
+struct Readings {
+  FailedState failed_state = FailedState::kAsShown;
+  FinalTimeout final_timeout = FinalTimeout::kEndsTheWorkflow;
+};
+
+class Model : public Subject {
+ public:
+  explicit Model(Readings readings = {}) : readings_(readings) {}
+  // A model that plays an engine, perhaps one with faults: it draws each jitter and chooses by the
+  // seed, which is not 0.
+  Model(std::set<Fault> faults, uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
+
+  void begin(const Definition& definition, const std::string& yaml, const Json& input) override;
+  void advance_to(Ms now) override;
+  std::vector<TaskView> tasks() override;
+  void take(const std::string& handle) override;
+  void heartbeat(const std::string& handle) override;
+  void answer(const std::string& handle, const Outcome& outcome) override;
+  void send_event(const std::string& type, const Json& payload) override;
+  Reply command(Verb verb, const std::string& state = {}) override;
+  void kill() override;
+  void kill_after_commit() override {}
+  void start_process() override;
+  void broker_away() override;
+  void broker_back() override;
+  Observation observe() override;
+
+  // For the player.
+  Ms now() const { return now_; }
+  bool dead() const { return dead_; }
+  bool away() const { return away_; }
+  bool paused() const { return paused_ || workflow_paused_; }
+  bool ended() const { return phase_ == Phase::kEnded; }
+  bool waits_for_event() const;
+  bool on_its_way() const;
+  std::optional<Ms> next_due();  // when something happens next by itself
+  std::vector<Ms> moments();     // all moments stored, also those that are held back
+  std::optional<Reply> would(Verb verb,
+                             const std::string& state) const;  // none: the documents do not say
+  void adopt(const Observation& subject);  // takes over what the model knows only within bounds
+  const std::string& undecided() const {
+    return undecided_;
+  }  // why the documents do not decide what comes next
+
+ private:
+  enum class Phase { kLive, kBetweenRuns, kEnded };
+  // resting: before the next attempt; answered: while paused, so it is not applied yet
+  enum class At { kResting, kOffered, kTaken, kAnswered, kDone, kFailed };
+
+  struct Call {
+    int serial = 0, index = 0;
+    const Action* action = nullptr;
+    Json input;
+    int attempt = 0;
+    At at = At::kResting;
+    Ms first = -1;  // when it was first scheduled
+    std::map<Limit, Ms> deadlines;
+    Interval retry_at;
+    Json result;
+    Error error;
+    std::optional<Ms> doubt;  // per attempt: when it expires if it counts from handing out
+    Ms rests_since = 0;
+    bool offered_away = false;
+    bool skipped = false;
+  };
+
+  struct Due {
+    Ms at;
+    int rank;  // of deadlines that fall together: the wider is first; 9 and above are wake-ups
+    std::function<void()> fire;
+  };
+
+  // time
+  std::vector<Due> dues(bool held_back_too);
+  void settle();
+  // states
+  void begin_run(const std::string& state, const Json& data);
+  void enter(const std::string& state, const Json& data, bool by_retry = false);
+  void start_calls();
+  void go(const std::string& to);
+  void leave();
+  void finish();
+  void succeed_wait(const Json& payload);
+  // calls
+  void offer(Call& call);
+  void expire(Call& call, Limit limit);
+  void apply(Call& call, const Outcome& outcome);
+  void call_failed(Call& call, const Error& error);
+  void branch_failed(Call& call, const Error& error);
+  void state_failed(
+      Error error);  // of the whole state; asks the state's own policy where it has no action
+  // ends
+  void raise(const Error& error);
+  void run_failed(const Error& error, const std::string& here);
+  void end(const std::string& status, const std::string& code, const std::string& message = {});
+  void execution_expired();
+  void await_run(Interval at, const std::string& failed);
+  std::string failed_through(const std::string& here) const;
+  void resume_current();
+  void retry(bool extend);
+  void doubt_run_limits();
+
+  const State& current() const { return *definition_.find(state_); }
+  bool caught(const std::string& code) const;
+  Interval moment(Interval wait) const;
+  std::optional<Ms> execution_time() const;
+  void set_run_deadlines();
+  bool running_after_cancel() const;
+  void doubt(const std::string& why) {
+    if (undecided_.empty()) undecided_ = why;
+  }
+  void choose();
+  bool has(Fault f) const { return faults_.count(f) != 0; }
+
+  Definition definition_;
+  Json input_;
+  Ms now_ = 0;
+  bool dead_ = false, away_ = false, paused_ = false, workflow_paused_ = false;
+
+  Phase phase_ = Phase::kEnded;
+  std::string status_, code_, message_, failed_state_;  // of an ended instance
+  int run_ = 0;
+  int64_t runs_of_policy_ = 0;  // runs that the workflow's policy has counted
+  bool rerun_ = false;          // this run did not begin at the first state
+  Interval next_run_at_;
+  std::optional<Interval> maybe_next_run_;  // of an ended one: whether a run follows is open
+  std::optional<Ms> execution_deadline_, run_deadline_, kill_at_, interrupt_at_;
+  std::optional<Ms> run_limits_doubt_;  // after a manual retry
+  bool in_on_failure_ = false, on_failure_done_ = false;
+  std::optional<Error> error_state_;  // the first error state's error of this run
+  std::string error_state_id_;
+  std::vector<std::string>
+      caught_states_;  // those of this run whose failures were caught, in order
+
+  std::string state_;
+  Json data_;
+  std::vector<Call> calls_;
+  int serial_ = 0, offered_ = 0;
+  bool per_attempt_ = false;  // the state was begun by a manual retry
+  std::optional<Ms> state_deadline_, wake_at_;
+  int state_attempt_ = 0;    // of a wait with its own policy
+  Interval state_retry_at_;  // … before its next attempt
+  std::map<std::string, Json> last_entry_, first_entry_;
+  std::map<std::string, int> entry_number_;  // of the last entry
+  int entries_ = 0;
+  bool error_before_retry_ = false;  // an error state was passed before the state retried
+
+  std::optional<std::string> pending_;  // a state to begin when nothing is paused any more
+  Json pending_data_;
+  bool pending_by_retry_ = false;
+  struct HeldAnswer {
+    int call = 0;
+    Outcome outcome;
+    Ms at = 0;
+  };
+  std::vector<HeldAnswer> held_answers_;  // taken while paused, applied on resume
+  std::optional<Ms> held_at_;             // of the one that is being applied
+  std::optional<Json> held_event_;
+  std::deque<Json> kept_events_;  // that came on the way to a wait
+
+  bool data_known_ = true, run_known_ = true;  // of an ended instance
+  bool countable_ = true;                      // the calls, after the broker was away
+  int offered_before_ = 0;
+  std::string undecided_;
+  std::set<Fault> faults_;
+  uint64_t seed_ = 0;
+  Readings readings_;
+};
+
+}  // namespace millrace::reference
