@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 // A worker on a plain socket: it makes words loud. worker.mjs host:port subject
 import { connect } from "node:net";
+import { randomUUID } from "node:crypto";
 const [server, subject] = process.argv.slice(2);
 const consumer = subject.replace("millrace.tasks.", "").replaceAll(".", "+");
 const next = `$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.${consumer}`;
+const inbox = `_INBOX.${randomUUID()}`; // of this process alone: another one has tasks of its own
 const nats = connect(server.split(":")[1], server.split(":")[0]).setEncoding("latin1");
 
 async function work(task) {
@@ -15,7 +17,7 @@ function publish(to, body, headers = "", reply = "") {
   nats.write(`HPUB ${to} ${reply} ${size(head)} ${size(head + body)}\r\n${head}${body}\r\n`);
 }
 function ask() { // for one task; if there is none the server says so after four seconds
-  publish(next, '{"batch":1,"expires":4000000000}', "", "_INBOX.worker.mjs");
+  publish(next, '{"batch":1,"expires":4000000000}', "", inbox);
 }
 async function take(task, head, body) {
   publish(task, "+WPI"); // it has begun; the same every few seconds if it takes long
@@ -25,7 +27,7 @@ async function take(task, head, body) {
   publish(task, "+ACK");
   ask();
 }
-nats.write('CONNECT {"verbose":false,"headers":true}\r\nSUB _INBOX.worker.mjs 1\r\n', ask);
+nats.write(`CONNECT {"verbose":false,"headers":true}\r\nSUB ${inbox} 1\r\n`, ask);
 nats.setTimeout(5000, ask); // before millrace has sent a first task nobody says anything
 let received = ""; // one message at most, since one is asked for
 nats.on("data", data => {

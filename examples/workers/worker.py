@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # A worker on a plain socket: it makes words loud. worker.py host:port subject
-import json, re, select, socket, sys
+import json, re, secrets, select, socket, sys
 
 server, subject = sys.argv[1:]
 consumer = subject.removeprefix("millrace.tasks.").replace(".", "+")
 nats = socket.create_connection(server.split(":"))
 lines = nats.makefile("rb", buffering=0)
+inbox = "_INBOX." + secrets.token_hex(12)  # of this process alone: another one has tasks of its own
 
 def work(task):
     if not task.get("word"): raise LookupError("word.missing", "the input has no word")
@@ -18,9 +19,9 @@ def publish(to, body="", headers="", reply=""):
 
 def ask():  # for one task; if there is none the server says so after four seconds
     publish(f"$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.{consumer}",
-            '{"batch":1,"expires":4000000000}', reply="_INBOX.worker.py")
+            '{"batch":1,"expires":4000000000}', reply=inbox)
 
-nats.sendall(b'CONNECT {"verbose":false,"headers":true}\r\nSUB _INBOX.worker.py 1\r\n')
+nats.sendall(b'CONNECT {"verbose":false,"headers":true}\r\nSUB %s 1\r\n' % inbox.encode())
 ask()
 while True:
     while not select.select([nats], [], [], 5)[0]: ask()  # millrace has sent no task yet

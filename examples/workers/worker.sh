@@ -2,6 +2,7 @@
 # A worker in bash alone: it makes words loud. worker.sh host:port subject
 LC_ALL=C # lengths are in bytes
 server=$1 consumer=${2#millrace.tasks.}
+inbox=_INBOX.$(od -An -N12 -tx1 /dev/urandom | tr -d " \n") # of this process alone: another one has tasks of its own
 exec 3<>"/dev/tcp/${server%:*}/${server#*:}" || exit 1
 
 publish() { # subject body [headers [reply]]
@@ -10,9 +11,9 @@ publish() { # subject body [headers [reply]]
 }
 ask() { # for one task; if there is none the server says so after four seconds
   publish "\$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.${consumer//./+}" \
-    '{"batch":1,"expires":4000000000}' '' _INBOX.worker.sh
+    '{"batch":1,"expires":4000000000}' '' "$inbox"
 }
-printf 'CONNECT {"verbose":false,"headers":true}\r\nSUB _INBOX.worker.sh 1\r\n' >&3
+printf 'CONNECT {"verbose":false,"headers":true}\r\nSUB %s 1\r\n' "$inbox" >&3
 ask
 while true; do
   read -r -t 5 -u 3 -a words || {
