@@ -334,9 +334,10 @@ bool JetStreamEvents::Reader::pass_over() {
       stored->sequence, settings_.stream.name, stored->message.subject, kMostBreaks);
   position_.sequence = stored->sequence;
   position_.stamped = broker_time(stored->stamped);
-  chunk_.push_back(
-      read_delivery(std::move(stored->message),
-                    {.sequence = position_.sequence, .stamped = position_.stamped, .more = true}));
+  chunk_.push_back(read_delivery(std::move(stored->message), {.sequence = position_.sequence,
+                                                              .stamped = position_.stamped,
+                                                              .more = true,
+                                                              .prefix = prefix_}));
   {
     const std::lock_guard lock(mutex_);
     ++counts_.passed_over;

@@ -131,7 +131,7 @@ void TaskResults::read() {
 /// out for what it is.
 void TaskResults::pass_over() {
   breaks_ = 0;
-  const StreamSettings stream = results_stream();
+  const StreamSettings& stream = settings_.stream;
   Result<StoredMessage> stored =
       fetch_stored(connection_, stream.name, {{"seq", 1}, {"next_by_subj", stream.subjects}});
   if (!stored) return;  // nothing is there, or the broker is not
@@ -141,7 +141,7 @@ void TaskResults::pass_over() {
       stored->sequence, stream.name, stored->message.subject, kMostBreaks);
   handlers_.answer(std::move(stored->message),
                    [handle = connection_.handle(),
-                    subject = fmt::format("$JS.API.STREAM.MSG.DELETE.{}", stream.name),
+                    subject = connection_.api_subject("STREAM.MSG.DELETE." + stream.name),
                     body = fmt::format(R"({{"seq":{},"no_erase":true}})", stored->sequence)] {
                      natsConnection_PublishString(handle.get(), subject.c_str(), body.c_str());
                    });

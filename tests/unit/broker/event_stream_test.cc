@@ -518,6 +518,24 @@ TEST_F(EventStreamTest, WhatNoConsumerCanDeliverIsReadWithoutOne) {
   EXPECT_GE(events.counts().passed_over, 2u) << "and what came with them in one read";
 }
 
+TEST_F(EventStreamTest, WhatNoConsumerCanDeliverKeepsItsNamespaceUnderAnotherPrefix) {
+  const StreamSettings stream = events_stream({.prefix = "orders"});
+  ASSERT_TRUE(ensure_stream(*connection_, stream));
+  TcpProxy proxy(server_.port());
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {proxy.nats_url()}});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  JetStreamEvents events(**connection, EventStreamSettings{.stream = stream});
+  events.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  proxy.spoil("shop.stuck ", "$JS.ACK", "$JX.ACK");
+  client_->publish("orders.events.shop.stuck", event_json("1"));
+  client_->flush();
+  ASSERT_TRUE(sink_.wait_for<EventInput>(1));
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].space, "shop");
+}
+
 TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {
   ensure();
   client_->publish(kEventSubject,

@@ -321,6 +321,22 @@ TEST_F(TaskQueueTest, AnAnswerThatNoConsumerCanDeliverIsReadWithoutOne) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
+TEST_F(TaskQueueTest, SuchAnAnswerIsReadFromTheStreamsOfAnotherPrefixToo) {
+  TcpProxy proxy(server_.port());
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {proxy.nats_url()}});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  connection_ = *std::move(connection);
+  queue_ = std::make_unique<TaskQueue>(*connection_, sink_,
+                                       TaskQueueSettings{.streams = {.prefix = "orders"}});
+  ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
+  proxy.spoil("spoiled", "$JS.ACK", "$JX.ACK");
+  client_->publish_acked("orders.results.0.shop." + to_string(task_id(1)), "", "spoiled");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "spoiled");
+  EXPECT_TRUE(empties("ORDERS_RESULTS"));
+}
+
 TEST_F(TaskQueueTest, AnAnswerStaysInTheStreamUntilItIsStored) {
   open();
   sink_.hold_back();
