@@ -32,8 +32,8 @@ std::unique_ptr<RawNatsClient> NatsServer::client(const RawNatsClient::Login& lo
   return std::make_unique<RawNatsClient>(server_->port(), login);
 }
 
-std::unique_ptr<Connection> NatsServer::connect() const {
-  Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {url()}});
+std::unique_ptr<Connection> connect_to(const std::string& url) {
+  Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {url}});
   CHECK(connection.has_value(), "{}", connection.error().message);
   CHECK((*connection)->wait_until_connected(kLongEnough));
   return *std::move(connection);

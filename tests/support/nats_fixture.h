@@ -18,6 +18,9 @@ namespace millrace {
 /// How long a test waits for what must come.
 inline constexpr Duration kLongEnough{30'000};
 
+/// A connection to the server there, connected.
+std::unique_ptr<Connection> connect_to(const std::string& url);
+
 /// A folder that is gone with it.
 class TemporaryFolder {
  public:
@@ -49,7 +52,7 @@ class NatsServer {
   std::unique_ptr<RawNatsClient> client(const RawNatsClient::Login& login = {}) const;
 
   /// A connection as millrace has it, connected.
-  std::unique_ptr<Connection> connect() const;
+  std::unique_ptr<Connection> connect() const { return connect_to(url()); }
 
  private:
   TemporaryFolder folder_;

@@ -497,11 +497,8 @@ TEST_F(EventStreamStatusTest, AConsumerThatIsLostOrRefusesIsMadeAgain) {
 TEST_F(EventStreamTest, WhatNoConsumerCanDeliverIsReadWithoutOne) {
   ensure();
   TcpProxy proxy(server_.port());
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::open({.servers = {proxy.nats_url()}});
-  ASSERT_TRUE(connection);
-  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
-  JetStreamEvents events(**connection);
+  const std::unique_ptr<Connection> connection = connect_to(proxy.nats_url());
+  JetStreamEvents events(*connection);
   events.start({}, sink_);
   publish(0, 1);
   ASSERT_TRUE(sink_.wait_for<EventInput>(1));
@@ -522,11 +519,8 @@ TEST_F(EventStreamTest, WhatNoConsumerCanDeliverKeepsItsNamespaceUnderAnotherPre
   const StreamSettings stream = events_stream({.prefix = "orders"});
   ASSERT_TRUE(ensure_stream(*connection_, stream));
   TcpProxy proxy(server_.port());
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::open({.servers = {proxy.nats_url()}});
-  ASSERT_TRUE(connection);
-  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
-  JetStreamEvents events(**connection, EventStreamSettings{.stream = stream});
+  const std::unique_ptr<Connection> connection = connect_to(proxy.nats_url());
+  JetStreamEvents events(*connection, EventStreamSettings{.stream = stream});
   events.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   proxy.spoil("shop.stuck ", "$JS.ACK", "$JX.ACK");

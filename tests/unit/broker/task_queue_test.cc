@@ -302,11 +302,7 @@ TEST_F(TaskQueueTest, AnAnswerThatLooksLikeAStatusOfTheServerIsAnAnswer) {
 /// Each delivery of one answer is spoiled on its way, so that no consumer gets past it.
 TEST_F(TaskQueueTest, AnAnswerThatNoConsumerCanDeliverIsReadWithoutOne) {
   TcpProxy proxy(server_.port());
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::open({.servers = {proxy.nats_url()}});
-  ASSERT_TRUE(connection);
-  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
-  connection_ = *std::move(connection);
+  connection_ = connect_to(proxy.nats_url());
   queue_ = std::make_unique<TaskQueue>(*connection_, sink_);
   Worker worker(server_);
   queue_->run(queue_task(1));
@@ -323,11 +319,7 @@ TEST_F(TaskQueueTest, AnAnswerThatNoConsumerCanDeliverIsReadWithoutOne) {
 
 TEST_F(TaskQueueTest, SuchAnAnswerIsReadFromTheStreamsOfAnotherPrefixToo) {
   TcpProxy proxy(server_.port());
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::open({.servers = {proxy.nats_url()}});
-  ASSERT_TRUE(connection);
-  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
-  connection_ = *std::move(connection);
+  connection_ = connect_to(proxy.nats_url());
   queue_ = std::make_unique<TaskQueue>(*connection_, sink_,
                                        TaskQueueSettings{.streams = {.prefix = "orders"}});
   ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
