@@ -17,6 +17,7 @@
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
+#include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
 #include "policies/glob.h"
@@ -130,7 +131,6 @@ class Linter {
   void run() {
     check_ways();
     check_start();
-    check_timeouts();
     note_on_failure();
     check_unused("functions", Kind::kFunction, "no action calls it");
     check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
@@ -139,6 +139,7 @@ class Linter {
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
+    lint_timeouts(document_, findings_);
   }
 
  private:
@@ -184,26 +185,6 @@ class Linter {
       check_alternatives(items_of(*start, "events"), "start.events");
   }
 
-  /// Of two timeouts that end the instance the shorter one leaves nothing to the longer one.
-  void check_timeouts() {
-    const auto span = [&](const Node* mapping, std::string_view key) {
-      return mapping == nullptr ? nullptr : value_of(*mapping, key);
-    };
-    const Node* const timeouts = value_of(document_, "timeouts");
-    const Node* const kill = span(timeouts, "kill");
-    const Node* const run = span(&document_, "workflowRunTimeout");
-    warn_of_never("timeouts.interrupt", span(timeouts, "interrupt"), "timeouts.kill", kill);
-    warn_of_never("workflowRunTimeout", run, "timeouts.kill", kill);
-    const Node* const start = value_of(document_, "start");
-    const bool has_one_run = find_retries(document_) == nullptr &&
-                             (start == nullptr || text_of(*start, "type") != "scheduled");
-    for (const char* whole : {"workflowExecutionTimeout", "timeout"}) {
-      const Node* const execution = span(&document_, whole);
-      warn_of_never("workflowRunTimeout", run, whole, execution);
-      if (has_one_run) warn_of_never(whole, execution, "timeouts.kill", kill);
-    }
-  }
-
   /// Its name promises more than document 004 gives it.
   void note_on_failure() {
     const Node* const node = value_of(document_, "on_failure");
@@ -215,19 +196,6 @@ class Linter {
         fmt::format("this state runs when `timeout` expires and not when the instance "
                     "fails otherwise; write on_failure: {{state: {}, when: any}} for both",
                     state));
-  }
-
-  /// Where the timeout cannot be over before the other one is.
-  void warn_of_never(const char* path, const Node* timeout, const char* other_path,
-                     const Node* other) {
-    if (timeout == nullptr || other == nullptr) return;
-    const Result<Span> span = Span::parse(timeout->text);
-    const Result<Span> bound = Span::parse(other->text);
-    const TimePoint any{};
-    if (!span || !bound || span->after(any) < bound->after(any)) return;
-    findings_.warning(
-        "lint.timeout_never", path, timeout->at,
-        fmt::format("this has no effect: `{}` is over before, or at once", other_path));
   }
 
   void note_ticks(const Node& start, TimePoint now) {
@@ -267,28 +235,9 @@ class Linter {
       check_alternatives(items_of(state, "events"), path_of(path, "events"));
     }
     if (type.types[0] == "switch") check_conditions(state, path);
-    check_hidden_retries(state, path);
     walk(state, state_grammar(), path, [&](const Place& place) {
       if (place.rule.is("retries")) check_codes(place, items_of(state, "catch"));
     });
-  }
-
-  /// Those of a state are for actions that have none.
-  void check_hidden_retries(const Node& state, const std::string& path) {
-    const Member* const member = find_retries(state);
-    if (member == nullptr) return;
-    std::vector<const Node*> actions;
-    for (const Node& one : items_of(state, "actions")) actions.push_back(&one);
-    if (const Node* const one = value_of(state, "action")) actions.push_back(one);
-    const auto has_own = [](const Node* action) { return find_retries(*action) != nullptr; };
-    if (actions.empty() || !std::all_of(actions.begin(), actions.end(), has_own)) return;
-    findings_.warning("lint.retry_hidden", path_of(path, member->key), member->at,
-                      "nothing is tried again by this: every action has a policy of its own");
-  }
-
-  static const Member* find_retries(const Node& node) {
-    const Member* const member = node.find("retries");
-    return member == nullptr ? node.find("retry") : member;
   }
 
   void check_catches(const Node& state, const std::string& path) {

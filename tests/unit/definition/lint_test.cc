@@ -118,6 +118,20 @@ std::vector<std::string> lint_of(const std::string& text) {
   return out;
 }
 
+/// The same without notes.
+std::vector<std::string> warnings_of(const std::string& text) {
+  std::vector<std::string> found = lint_of(text);
+  std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+  return found;
+}
+
+/// The notes alone.
+std::vector<std::string> notes_of(const std::string& text) {
+  std::vector<std::string> found = lint_of(text);
+  std::erase_if(found, [](const std::string& one) { return !one.starts_with("note"); });
+  return found;
+}
+
 TEST(LintNotes, PointOutWhatMayBeMeantOtherwise) {
   EXPECT_THAT(
       lint_of(R"(
@@ -164,9 +178,9 @@ TEST(LintOfRetries, SpellsOutTheAttempts) {
            {"'fixed(3, 1s)'", "zart: up to 3 attempts in all, after waits of 1s, 1s"},
        }) {
     EXPECT_THAT(
-        lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
-                            "retry: {}}}}}]",
-                            row.policy)),
+        notes_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
+                             "retry: {}}}}}]",
+                             row.policy)),
         ElementsAre(fmt::format("note states[0].action.retry: {} [lint.attempts]", row.message)));
   }
 }
@@ -231,20 +245,20 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
   };
   for (const Row& row : std::vector<Row>{
            {"timeouts: {interrupt: PT2H, kill: PT1H}",
-            "warning timeouts.interrupt: this has no effect: `timeouts.kill` is over before, or at "
-            "once [lint.timeout_never]"},
+            "warning timeouts.interrupt: this has no effect: `timeouts.kill` (PT1H) expires first; "
+            "write a shorter time here or a longer one there [lint.timeout_never]"},
            {"workflowExecutionTimeout: 1h\nworkflowRunTimeout: PT60M",
-            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` is over "
-            "before, or at once [lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` (1h) "
+            "expires first; write a shorter time here or a longer one there [lint.timeout_never]"},
            {"timeout: 1h\nworkflowRunTimeout: 2h",
-            "warning workflowRunTimeout: this has no effect: `timeout` is over before, or at once "
-            "[lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `timeout` (1h) expires first; write a "
+            "shorter time here or a longer one there [lint.timeout_never]"},
            {"workflowRunTimeout: 2h\ntimeouts: {kill: PT1H}",
-            "warning workflowRunTimeout: this has no effect: `timeouts.kill` is over before, or at "
-            "once [lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `timeouts.kill` (PT1H) expires first; "
+            "write a shorter time here or a longer one there [lint.timeout_never]"},
            {"timeout: 2h\non_failure: a\ntimeouts: {kill: PT1H}",
-            "warning timeout: this has no effect: `timeouts.kill` is over before, or at once "
-            "[lint.timeout_never]"},
+            "warning timeout: this has no effect: `timeouts.kill` (PT1H) expires first; write a "
+            "shorter time here or a longer one there [lint.timeout_never]"},
        }) {
     EXPECT_THAT(warnings(row.keys), ElementsAre(row.warning)) << row.keys;
   }
@@ -259,6 +273,100 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
   }
 }
 
+TEST(LintOfTimeouts, SaysWhichOneExpiresFirstAndWhatToWrite) {
+  struct Row {
+    const char* function;
+    const char* state;
+    const char* action;
+    const char* warning;
+  };
+  constexpr const char* kMend = "expires first; write a shorter time here or a longer one there ";
+  for (const Row& row : std::vector<Row>{
+           {"", ", timeout: PT5M", ", timeout: 6m",
+            "action.timeout: this has no effect: the "
+            "state's `timeout` (PT5M) "},
+           {", deadline: 1h", "", ", timeout: 2h, timeout_scope: per_attempt",
+            "action.timeout: this has no effect: `deadline` (1h) "},
+           {"", "", ", maxInactivity: 2h, maxRuntime: {timeout: 1h}",
+            "action.maxInactivity: this has no effect: `maxRuntime` (1h) "},
+       }) {
+    EXPECT_THAT(
+        warnings_of(
+            fmt::format("id: a\nfunctions: [{{id: f, type: knative-namespace, service: s{}}}]\n"
+                        "states: [{{id: a, type: action{}, action: {{function: f{}}}}}]",
+                        row.function, row.state, row.action)),
+        ElementsAre(fmt::format("warning states[0].{}{}[lint.timeout_never]", row.warning, kMend)));
+  }
+  EXPECT_THAT(
+      warnings_of(R"(
+id: a
+functions:
+- {id: f, type: subflow, workflow: w, startToCloseTimeout: 1h, retries: 'fixed(3, 1s)'}
+states:
+- {id: a, type: action, async: true, action: {function: f}}
+)"),
+      ElementsAre(
+          "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
+          "made once, and nothing waits for it [lint.timeout_never]",
+          "warning functions[0].retries: nothing is tried again by this: an `async` call is "
+          "made once, and nothing waits for it [lint.retry_hidden]"));
+}
+
+/// A function's key is pointed out only where no call uses it.
+TEST(LintOfTimeouts, LooksAtEveryCallOfAFunction) {
+  const auto places = [](const char* second) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\nfunctions: [{{id: f, type: knative-namespace, service: s, "
+             "startToCloseTimeout: 1h, retries: 'fixed(3, 1h)'}}]\nstates:\n"
+             "- {{id: a, type: action, timeout: 1m, action: {{function: f}}, transition: b}}\n"
+             "- {{id: b, type: action, action: {{function: f{}}}}}\n",
+             second))) {
+      found.push_back(one.substr(0, one.find(": ")));
+    }
+    return found;
+  };
+  EXPECT_THAT(places(""), IsEmpty());
+  EXPECT_THAT(places(", startToCloseTimeout: 1m"),
+              ElementsAre("warning functions[0].startToCloseTimeout"));
+  EXPECT_THAT(places(", retries: 'fixed(3, 1s)'"), ElementsAre("warning functions[0].retries"));
+}
+
+TEST(LintOfRetries, PointsOutKeysThatChangeNothing) {
+  const auto keys = [](const char* policy) {
+    std::vector<std::string> found;
+    for (const std::string& one : lint_of(
+             fmt::format("id: a\nstates: [{{id: a, type: generateEvent, event: {{type: t, source: "
+                         "s}}, retries: {}}}]",
+                         policy))) {
+      if (one.find("lint.retry_never") == std::string::npos) continue;
+      const std::string path = one.substr(0, one.find(": "));
+      found.push_back((one.starts_with("note") ? "note " : "") + path.substr(path.rfind('.') + 1));
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  for (const auto& [policy, expected] : std::vector<std::pair<const char*, Keys>>{
+           {"{maxAttempts: 1, delay: 1s, exponentialBackoff: 2, maxDelay: 5s}",
+            {"delay", "exponentialBackoff", "maxDelay"}},
+           {"{max_attempts: 0, delay: 1s, codes: [a]}", {"delay"}},
+           {"{max_attempts: 2, multiplier: 2, codes: [a]}", {"multiplier"}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 2, codes: [a]}", {"multiplier"}},
+           {"{maxAttempts: 3, delay: 1s, maxDelay: 5s}", {"maxDelay"}},
+           {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 2s}", {"note maxDelay"}},
+           {"{maximumAttempts: 1, nonRetryableErrorTypes: [a]}", {"nonRetryableErrorTypes"}},
+           // near misses
+           {"{max_attempts: 2, delay: 1s, multiplier: 2, codes: [a]}", {}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 1, codes: [a]}", {}},
+           {"{maxAttempts: 1, delay: 0, vocabulary: steep}", {}},
+           {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 1999ms}", {}},
+           {"{maxAttempts: -1, delay: 1s, exponentialBackoff: 1.1, maxDelay: 1h}", {}},
+           {"{maximumAttempts: 2, nonRetryableErrors: [a]}", {}},
+       }) {
+    EXPECT_EQ(keys(policy), expected) << policy;
+  }
+}
+
 TEST(LintOfTimeouts, OnFailureIsAWayInBesideTheStart) {
   EXPECT_THAT(
       lint_of(R"(
@@ -266,7 +374,7 @@ id: a
 timeout: 1h
 on_failure: refund
 states:
-- {id: pay, type: delay, duration: PT1H}
+- {id: pay, type: delay, duration: PT1M}
 - {id: refund, type: noop, transition: tell}
 - {id: tell, type: noop}
 - {id: lost, type: noop}
