@@ -8,19 +8,17 @@
 #include <fmt/format.h>
 
 #include "cloudevents/headers.h"
-#include "matchers/pattern.h"
-#include "model/error_codes.h"
 #include "model/grammar.h"
 #include "model/policy_fields.h"
 #include "model/walk.h"
 #include "orchestrator/definition/lint_calls.h"
+#include "orchestrator/definition/lint_errors.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
 #include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
-#include "policies/glob.h"
 
 namespace millrace {
 namespace {
@@ -38,27 +36,6 @@ std::string_view program_of(std::string_view text) {
     text = trimmed(text.substr(3, text.size() - 4));
   }
   return text;
-}
-
-/// Whether every code that `narrow` matches is matched by `wide` too. A `*` in `narrow` may stand
-/// for what only a `*` of `wide` takes.
-bool covers(std::string_view wide, std::string_view narrow) {
-  std::vector<bool> row(narrow.size() + 1, false);  // wide so far takes narrow up to here
-  row[0] = true;
-  for (const char w : wide) {
-    std::vector<bool> next(narrow.size() + 1, false);
-    next[0] = w == '*' && row[0];
-    for (size_t n = 0; n < narrow.size(); ++n) {
-      const char c = narrow[n];
-      if (w == '*') {
-        next[n + 1] = row[n + 1] || next[n];
-      } else {
-        next[n + 1] = row[n] && (w == c || (w == '?' && c != '*'));
-      }
-    }
-    row = std::move(next);
-  }
-  return row.back();
 }
 
 /// What an entry of `events` listens for: its type, and its attributes as they are written.
@@ -139,6 +116,7 @@ class Linter {
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
+    lint_errors(document_, findings_);
     lint_timeouts(document_, findings_);
   }
 
@@ -229,38 +207,11 @@ class Linter {
   // One state.
 
   void check_state(const Node& state, const std::string& path) {
-    check_catches(state, path);
     const Mapping& type = kind_of(state, state_grammar());
     if (type.types[0] == "eventXor") {
       check_alternatives(items_of(state, "events"), path_of(path, "events"));
     }
     if (type.types[0] == "switch") check_conditions(state, path);
-    walk(state, state_grammar(), path, [&](const Place& place) {
-      if (place.rule.is("retries")) check_codes(place, items_of(state, "catch"));
-    });
-  }
-
-  void check_catches(const Node& state, const std::string& path) {
-    const std::vector<Node>& entries = items_of(state, "catch");
-    std::vector<std::string> before;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const Node* const error = value_of(entries[i], "error");
-      if (error == nullptr) continue;
-      const std::string place = path_of(path_of(path_of(path, "catch"), i), "error");
-      const auto wider = std::find_if(before.begin(), before.end(), [&](const std::string& one) {
-        return covers(one, error->text);
-      });
-      if (wider != before.end()) {
-        findings_.warning("lint.catch_hidden", place, error->at,
-                          fmt::format("this entry catches nothing: {} before it catches the same",
-                                      in_quotes(*wider)));
-      } else if (error->text == "direktiv.stateTimeout" && value_of(state, "timeout") == nullptr) {
-        findings_.warning("lint.catch_never", place, error->at,
-                          "this state has no timeout that could end it");
-      }
-      check_code(*error, place, error->text);
-      if (before.size() < kComparedEntries) before.push_back(error->text);
-    }
   }
 
   /// Of alternatives the first that matches an event is taken.
@@ -309,50 +260,6 @@ class Linter {
     }
   }
 
-  /// In direktiv's vocabulary `catch` comes first.
-  void check_codes(const Place& place, const std::vector<Node>& catches) {
-    const Node& policy = place.member.value;
-    const std::vector<Node>& codes = items_of(policy, "codes");
-    for (size_t i = 0; i < codes.size(); ++i) {
-      check_pattern_of_codes(codes[i], path_of(path_of(place.path, "codes"), i));
-      for (const Node& entry : catches) {
-        const std::string glob = text_of(entry, "error");
-        if (!catches_all_of(glob, codes[i].text)) continue;
-        findings_.warning("lint.retry_hidden", path_of(path_of(place.path, "codes"), i),
-                          codes[i].at,
-                          fmt::format("this is never tried again: {} in `catch` takes it before",
-                                      in_quotes(glob)));
-        break;
-      }
-    }
-  }
-
-  /// A pattern that spells one of millrace's codes and matches none of them.
-  void check_pattern_of_codes(const Node& value, const std::string& path) {
-    std::string spelt;
-    for (const char c : value.text) {
-      if (c != '\\' && c != '^' && c != '$') spelt += c;
-    }
-    const auto pattern = Pattern::compile(value.text);
-    if (!is_reserved_code(spelt) || !pattern) return;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return (*pattern)->matches(std::string(code));
-    });
-    if (is_known) return;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error that {} matches{}",
-                                  in_quotes(value.text), did_you_mean(spelt, codes)));
-  }
-
-  /// Whether the glob takes every error that the pattern of a retry matches.
-  static bool catches_all_of(const std::string& glob, const std::string& code) {
-    if (covers(glob, "*")) return true;
-    const auto pattern = Pattern::compile(code);
-    return code != "*" && pattern && (*pattern)->kind() == Pattern::Kind::kEquals &&
-           covers(glob, (*pattern)->literal());
-  }
-
   // One key, wherever it stands.
 
   void note_attempts(const Place& place) {
@@ -379,12 +286,6 @@ class Linter {
                      "an isolated function runs in a container of its own for each call, whatever "
                      "`scale` says");
     }
-    for (const std::string_view exact : {"nonRetryableErrors", "nonRetryableErrorTypes"}) {
-      if (!place.rule.is(exact)) continue;
-      for (size_t i = 0; i < value.items.size(); ++i) {
-        check_code(value.items[i], path_of(place.path, i), value.items[i].text);
-      }
-    }
   }
 
   /// A number without a unit is milliseconds, which an author of seconds does not see.
@@ -400,19 +301,6 @@ class Linter {
     } else {
       findings_.note("lint.unit", path, value.at, message);
     }
-  }
-
-  /// `glob` catches or names error codes; those of millrace are a closed set.
-  void check_code(const Node& value, const std::string& path, const std::string& glob) {
-    if (!is_reserved_code(glob)) return;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return glob_matches(glob, code);
-    });
-    if (is_known) return;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error with the code {}{}",
-                                  in_quotes(glob), did_you_mean(glob, codes)));
   }
 
   const Node& document_;

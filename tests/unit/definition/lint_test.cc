@@ -349,19 +349,20 @@ TEST(LintOfRetries, PointsOutKeysThatChangeNothing) {
   for (const auto& [policy, expected] : std::vector<std::pair<const char*, Keys>>{
            {"{maxAttempts: 1, delay: 1s, exponentialBackoff: 2, maxDelay: 5s}",
             {"delay", "exponentialBackoff", "maxDelay"}},
-           {"{max_attempts: 0, delay: 1s, codes: [a]}", {"delay"}},
-           {"{max_attempts: 2, multiplier: 2, codes: [a]}", {"multiplier"}},
-           {"{max_attempts: 1, delay: 1s, multiplier: 2, codes: [a]}", {"multiplier"}},
+           {"{max_attempts: 0, delay: 1s, codes: ['*']}", {"delay"}},
+           {"{max_attempts: 2, multiplier: 2, codes: ['*']}", {"multiplier"}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 2, codes: ['*']}", {"multiplier"}},
            {"{maxAttempts: 3, delay: 1s, maxDelay: 5s}", {"maxDelay"}},
            {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 2s}", {"note maxDelay"}},
-           {"{maximumAttempts: 1, nonRetryableErrorTypes: [a]}", {"nonRetryableErrorTypes"}},
+           {"{maximumAttempts: 1, nonRetryableErrorTypes: [millrace.event.invalid]}",
+            {"nonRetryableErrorTypes"}},
            // near misses
-           {"{max_attempts: 2, delay: 1s, multiplier: 2, codes: [a]}", {}},
-           {"{max_attempts: 1, delay: 1s, multiplier: 1, codes: [a]}", {}},
+           {"{max_attempts: 2, delay: 1s, multiplier: 2, codes: ['*']}", {}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 1, codes: ['*']}", {}},
            {"{maxAttempts: 1, delay: 0, vocabulary: steep}", {}},
            {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 1999ms}", {}},
            {"{maxAttempts: -1, delay: 1s, exponentialBackoff: 1.1, maxDelay: 1h}", {}},
-           {"{maximumAttempts: 2, nonRetryableErrors: [a]}", {}},
+           {"{maximumAttempts: 2, nonRetryableErrors: [millrace.event.invalid]}", {}},
        }) {
     EXPECT_EQ(keys(policy), expected) << policy;
   }
@@ -452,8 +453,8 @@ states:
 
 TEST(LintOfCatches, KnowsWhichGlobsCoverOthers) {
   const auto hidden = [](const char* first, const char* second) {
-    return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: noop, catch: [{{error: '{}'}}, "
-                                "{{error: '{}'}}]}}]",
+    return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
+                                "catch: [{{error: '{}'}}, {{error: '{}'}}]}}]",
                                 first, second))
                 .empty();
   };
@@ -487,9 +488,10 @@ TEST(LintOfLargeDefinitions, FindsNothingInThousandsOfEntriesThatDiffer) {
   // All of one state, so that whatever is compared with what stands before it would be quadratic.
   std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
   for (int i = 0; i < 15'000; ++i) {
-    text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}}}\n", i);
+    text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}{}}}\n", i,
+                        i == 0 ? ", transition: b" : "");
   }
-  text += "  catch:\n";
+  text += "- id: b\n  type: action\n  action: {function: f}\n  catch:\n";
   for (int i = 0; i < 15'000; ++i) text += fmt::format("  - error: e{}x*\n", i);
   EXPECT_THAT(lint_of(text), IsEmpty());
   std::string chain = "id: a\nstates:\n";
@@ -544,9 +546,8 @@ TEST(LintOfCodes, NamesTheCodeThatWasMeant) {
 id: a
 states:
 - id: a
-  type: consumeEvent
-  event: {type: t}
-  timeout: 1h
+  type: action
+  action: {function: f}
   catch:
   - {error: Direktiv.statetimeout}
   - {error: "millrace.timeout.*"}
@@ -555,6 +556,56 @@ states:
               ElementsAre("warning states[0].catch[0].error: millrace does not raise an error with "
                           "the code \"Direktiv.statetimeout\"; did you mean "
                           "\"direktiv.stateTimeout\"? [lint.unknown_code]"));
+}
+
+TEST(LintOfCodes, SaysWhatAStateCanRaise) {
+  EXPECT_THAT(
+      warnings_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {order: jq(.order)}}
+  catch: [{error: direktiv.stateTimeout}, {error: direktiv.cancels.timeout}, {error: "card\\.*"}]
+- id: b
+  type: delay
+  duration: 1h
+  catch: [{error: card.declined}]
+)"),
+      ElementsAre(
+          "warning states[0].catch[0].error: this entry catches nothing: this state can raise "
+          "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the state a "
+          "`timeout` [lint.catch_never]",
+          "warning states[0].catch[1].error: this entry catches nothing: this state can raise "
+          "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the workflow an "
+          "`interrupt` in `timeouts` [lint.catch_never]",
+          "warning states[0].catch[2].error: this entry catches nothing: an error code has "
+          "letters, "
+          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; `*` stands for any run of "
+          "them, `?` for one [lint.catch_never]",
+          "warning states[1].id: nothing leads to this state [lint.unreachable]",
+          "warning states[1].catch[0].error: this entry catches nothing: this state can raise no "
+          "error [lint.catch_never]"));
+}
+
+/// A timeout that is final anyway is a note, and none where a subflow may end with that code.
+TEST(LintOfRetries, PointsOutTimeoutsThatAreFinalAnyway) {
+  const auto notes = [](const char* type) {
+    std::vector<std::string> found =
+        notes_of(fmt::format("id: a\nfunctions: [{{id: f, {}}}]\nstates: [{{id: a, type: action, "
+                             "timeout: 1h, action: {{function: f, retries: {{maximumAttempts: 2, "
+                             "nonRetryableErrors: [millrace.timeout.scheduleToClose, "
+                             "millrace.timeout.startToClose]}}}}}}]",
+                             type));
+    std::erase_if(found, [](const std::string& one) {
+      return one.find("lint.retry_never") == std::string::npos;
+    });
+    return found;
+  };
+  EXPECT_THAT(notes("type: knative-namespace, service: s"),
+              ElementsAre("note states[0].action.retries.nonRetryableErrors[0]: this timeout is "
+                          "never tried again, with or without this entry [lint.retry_never]"));
+  EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
 TEST(LintOfDurations, PointsOutANumberWithoutAUnit) {
