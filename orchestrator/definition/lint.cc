@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include "cloudevents/headers.h"
+#include "expressions/evaluation.h"
+#include "expressions/program_facts.h"
+#include "expressions/template.h"
 #include "model/grammar.h"
 #include "model/policy_fields.h"
 #include "model/walk.h"
@@ -250,14 +253,49 @@ class Linter {
       if (always) {
         findings_.warning("lint.condition_hidden", place, condition->at,
                           fmt::format("this is never asked: condition {} is always true", *always));
-      } else if (!is_new) {
+        continue;
+      }
+      if (!is_new) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
             fmt::format("this is never the first that is true: condition {} is the same",
                         first->second));
+        continue;
       }
-      if (!always && program == "true") always = i;
+      if (truth_of(*condition, place) == true) always = i;
     }
+    if (!always) return;
+    for (const char* key : {"defaultTransition", "defaultTransform"}) {
+      const Node* const node = value_of(state, key);
+      if (node == nullptr) continue;
+      findings_.warning("lint.condition_hidden", path_of(path, key), node->at,
+                        fmt::format("this is never taken: condition {} is always true", *always));
+    }
+  }
+
+  /// Whether the condition is true whatever the data are; nullopt: they decide. Reports one that is
+  /// not meant so.
+  std::optional<bool> truth_of(const Node& condition, const std::string& path) {
+    const auto value = Template::query(to_json(condition));
+    if (!value) return std::nullopt;
+    const ProgramFacts facts = facts_of(*value);
+    if (facts.value && !is_true(*facts.value)) {
+      findings_.warning("lint.condition_never", path, condition.at,
+                        fmt::format("this is never true: it yields {}, whatever the data are",
+                                    dump_json(*facts.value)));
+      return false;
+    }
+    if (facts.value) return true;
+    const auto& parts = value->parts();
+    const bool has_text = value->whole() == nullptr &&
+                          std::any_of(parts.begin(), parts.end(), [](const Template::Part& part) {
+                            return !part.literal.empty();
+                          });
+    if (!has_text) return std::nullopt;
+    findings_.warning("lint.condition_always", path, condition.at,
+                      "this is always true: it is a text with the results of jq(…) in it, and not "
+                      "empty; write one jq(…) around the whole condition");
+    return true;
   }
 
   // One key, wherever it stands.
