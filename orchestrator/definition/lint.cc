@@ -109,18 +109,20 @@ class Linter {
       : document_(document), findings_(findings), context_(context) {}
 
   void run() {
-    check_ways();
+    if (context_.loads) {
+      check_ways();
+      check_unused("functions", Kind::kFunction, "no action calls it");
+      check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
+    }
     check_start();
     note_on_failure();
-    check_unused("functions", Kind::kFunction, "no action calls it");
-    check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
-    lint_errors(document_, findings_);
-    lint_timeouts(document_, findings_);
+    lint_errors(document_, context_.loads, findings_);
+    lint_timeouts(document_, context_.loads, findings_);
   }
 
  private:
@@ -301,9 +303,9 @@ class Linter {
   // One key, wherever it stands.
 
   void note_attempts(const Place& place) {
-    Findings none;  // the loader has found nothing
+    Findings none;  // the loader has reported them
     const auto written = read_retries(place.member, place.path, none);
-    if (!written) return;
+    if (!written || none.has_errors()) return;
     const bool counts_behind = written->vocabulary == Vocabulary::kDirektiv;
     findings_.note("lint.attempts", place.path, place.member.at,
                    fmt::format("{}: {}{}", retry_vocabulary(written->vocabulary).name,
@@ -346,6 +348,23 @@ class Linter {
   const LintContext& context_;
 };
 
+/// What lint finds where no error was found, of a definition that has some.
+void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
+  context.loads = false;
+  Findings more;
+  lint(document, more, context);
+  std::set<std::string> wrong;
+  for (const Finding& one : findings.sorted()) wrong.insert(one.path);
+  for (Finding& one : more.sorted()) {
+    if (wrong.count(one.path) > 0) continue;
+    if (one.severity == Severity::kNote) {
+      findings.note(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
+    } else {
+      findings.warning(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
+    }
+  }
+}
+
 }  // namespace
 
 void lint(const Node& document, Findings& findings, const LintContext& context) {
@@ -358,7 +377,11 @@ Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) return {.workflow = nullptr, .findings = std::move(findings)};
   Loaded loaded = load_workflow(*document, std::move(findings), check, check_schemas);
-  if (loaded.workflow) lint(*document, loaded.findings, context);
+  if (loaded.workflow) {
+    lint(*document, loaded.findings, context);
+  } else {
+    lint_beside_errors(*document, loaded.findings, context);
+  }
   return loaded;
 }
 

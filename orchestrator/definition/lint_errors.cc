@@ -151,7 +151,8 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
 
 class ErrorLinter {
  public:
-  ErrorLinter(const Node& document, Findings& findings) : document_(document), findings_(findings) {
+  ErrorLinter(const Node& document, bool loads, Findings& findings)
+      : document_(document), loads_(loads), findings_(findings) {
     const Node* const timeouts = value_of(document, "timeouts");
     is_interrupted_ = timeouts != nullptr && value_of(*timeouts, "interrupt") != nullptr;
   }
@@ -160,7 +161,9 @@ class ErrorLinter {
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     for (const ActionSite& site : actions_of(document_)) check_action(site);
-    for (const auto& [path, one] : policies_) check_shared(path, one);
+    for (const auto& [path, one] : policies_) {
+      if (loads_ || !path.starts_with("functions")) check_policy(*one.member, path, one.asked);
+    }
     if (const Member* const retries = find_retries(document_)) {
       check_policy(*retries, retries->key, {.raised = raised_by_workflow()});
     }
@@ -261,10 +264,6 @@ class ErrorLinter {
     if (!site.is_any) one.asked.catches.push_back(&items_of(*site.state, "catch"));
     one.asked.has_subflow = one.asked.has_subflow || site.function == nullptr || site.is_subflow();
     one.asked.has_outside = true;
-  }
-
-  void check_shared(const std::string& path, const Shared& one) {
-    check_policy(*one.member, path, one.asked);
   }
 
   /// The errors that an instance may fail with, as far as its runs are tried again behind them.
@@ -422,6 +421,7 @@ class ErrorLinter {
   }
 
   const Node& document_;
+  const bool loads_;
   Findings& findings_;
   bool is_interrupted_ = false;
   std::map<std::string, Shared> policies_;  ///< those of actions, by path
@@ -429,8 +429,8 @@ class ErrorLinter {
 
 }  // namespace
 
-void lint_errors(const Node& document, Findings& findings) {
-  ErrorLinter(document, findings).run();
+void lint_errors(const Node& document, bool loads, Findings& findings) {
+  ErrorLinter(document, loads, findings).run();
 }
 
 }  // namespace millrace

@@ -86,8 +86,11 @@ struct WorkflowBounds {
 
 class TimeoutLinter {
  public:
-  TimeoutLinter(const Node& document, Findings& findings)
-      : document_(document), findings_(findings), states_(items_of(document, "states")) {
+  TimeoutLinter(const Node& document, bool loads, Findings& findings)
+      : document_(document),
+        loads_(loads),
+        findings_(findings),
+        states_(items_of(document, "states")) {
     read_bounds();
     read_ways();
   }
@@ -96,7 +99,9 @@ class TimeoutLinter {
     check_workflow();
     for (size_t i = 0; i < states_.size(); ++i) check_state(i);
     for (const ActionSite& site : actions_of(document_)) check_action(site);
-    for (const auto& [path, one] : shared_) report(path, one);
+    for (const auto& [path, one] : shared_) {
+      if (loads_ || !path.starts_with("functions")) report(path, one);
+    }
     walk(document_, workflow_grammar(), "", [&](const Place& place) {
       if (place.rule.object == &retry_grammar()) check_keys(place.member, place.path);
     });
@@ -121,10 +126,11 @@ class TimeoutLinter {
 
   /// Which states an instance may be in behind an interrupt, and behind a failure.
   void read_ways() {
-    behind_interrupt_.assign(states_.size(), false);
-    behind_failure_.assign(states_.size(), false);
+    behind_interrupt_.assign(states_.size(), !loads_);
+    behind_failure_.assign(states_.size(), !loads_);
+    if (!loads_) return;  // a transition may be misspelt
     StateGraph graph = state_graph(document_);
-    if (graph.states.empty()) return;
+    if (graph.states.size() != states_.size()) return;
     std::map<std::string_view, size_t> numbers;
     for (size_t i = 0; i < states_.size(); ++i) numbers.emplace(graph.states[i].id, i);
     const auto behind = [&](std::vector<size_t> entries) {
@@ -472,6 +478,7 @@ class TimeoutLinter {
   }
 
   const Node& document_;
+  const bool loads_;
   Findings& findings_;
   const std::vector<Node>& states_;
   WorkflowBounds bounds_;
@@ -482,8 +489,8 @@ class TimeoutLinter {
 
 }  // namespace
 
-void lint_timeouts(const Node& document, Findings& findings) {
-  TimeoutLinter(document, findings).run();
+void lint_timeouts(const Node& document, bool loads, Findings& findings) {
+  TimeoutLinter(document, loads, findings).run();
 }
 
 }  // namespace millrace

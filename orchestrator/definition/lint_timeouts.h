@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-/// Adds `lint.timeout_never`, `lint.wait_never`, `lint.retry_never` and `lint.retry_hidden`.
-void lint_timeouts(const Node& document, Findings& findings);
+/// Adds `lint.timeout_never`, `lint.wait_never`, `lint.retry_never` and `lint.retry_hidden`. Of a
+/// definition that does not load nothing is said of what other places decide about.
+void lint_timeouts(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

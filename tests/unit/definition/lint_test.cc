@@ -636,6 +636,63 @@ states:
                           "[lint.split_key]"));
 }
 
+/// What the loader and lint find together: `line:column code`.
+std::vector<std::string> all_findings_in(const std::string& text) {
+  std::vector<std::string> found;
+  for (const Finding& one : load_and_lint(text, nullptr).findings.sorted()) {
+    found.push_back(described(one));
+  }
+  return found;
+}
+
+TEST(LintBesideErrors, ReportsWhatIsDoubtfulInOtherPlaces) {
+  EXPECT_THAT(
+      all_findings_in(R"(id: a
+timeouts: {kill: PT1H, interupt: PT1H}
+functions:
+- {id: f, type: subflow, workflow: w}
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: payment.received, context: {order: .order}}
+  timeout: P1D
+  transform: jq(.payment.received.amount)
+  catch:
+  - {error: direktiv.statetimeout, transition: done}
+  transition: don
+- id: choose
+  type: switch
+  conditions:
+  - {condition: jq(.a = 3), transition: done}
+  - {condition: jq(1 +), transition: done}
+  - {condition: jq(false), transition: done}
+- {id: done, type: noop}
+)"),
+      ElementsAre("2:24 definition.unknown_key", "8:52 lint.literal_jq", "9:12 lint.timeout_never",
+                  "10:14 lint.split_key", "12:13 lint.unknown_code", "13:15 definition.no_state",
+                  "17:17 lint.condition_assigns", "19:17 lint.condition_never"));
+}
+
+/// What is said of a whole definition may be wrong only because a name in it is.
+TEST(LintBesideErrors, LeavesOutWhatFollowsFromAMisspeltName) {
+  EXPECT_THAT(all_findings_in(R"(id: a
+timeouts: {interrupt: PT1H}
+on_failure: {state: clena, when: any}
+functions:
+- {id: charge, type: subflow, workflow: w, startToCloseTimeout: 1h, retries: 'fixed(3, 1s)'}
+states:
+- {id: pay, type: action, async: true, action: {function: charge}, transition: both}
+- id: both
+  type: parallel
+  actions: [{function: chrage}]
+  catch: [{error: direktiv.cancels.timeout, transition: laet}]
+- {id: late, type: delay, duration: PT2H}
+- {id: clean, type: delay, duration: PT2H}
+)"),
+              ElementsAre("3:21 definition.no_state", "5:69 lint.attempts",
+                          "10:24 definition.no_function", "11:57 definition.no_state"));
+}
+
 TEST(Lint, TellsTheNextFiveTicksOfASchedule) {
   const Loaded loaded = load_and_lint(
       "id: a\nstart: {type: scheduled, cron: CRON_TZ=Europe/Vienna 30 2 * * *}\n"
