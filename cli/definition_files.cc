@@ -20,6 +20,11 @@ bool has_definition_name(const fs::path& file) {
   return ending == ".yaml" || ending == ".yml" || ending == ".json";
 }
 
+bool is_yaml(const fs::path& file) {
+  const fs::path ending = file.extension();
+  return ending == ".yaml" || ending == ".yml";
+}
+
 bool says_state(std::string_view text) {
   constexpr std::string_view kWord = "state";
   return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), [](char a, char b) {
@@ -52,18 +57,24 @@ Result<std::vector<fs::path>> definition_files_below(const fs::path& folder) {
   return files;
 }
 
-bool looks_like_definition(std::string_view text) {
-  Findings ignored;
-  const std::optional<Node> document = parse_document(text, ignored);
-  if (!document) return says_state(text);
+bool looks_like_definition(const fs::path& file, std::string_view text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (!document) {
+    const bool is_empty = findings.sorted().front().code == "definition.empty";
+    return is_yaml(file) ? !is_empty : says_state(text);
+  }
   if (document->find("states") != nullptr) return true;
   if (document->find("id") == nullptr) return false;
-  return std::any_of(document->members.begin(), document->members.end(),
-                     [](const Member& member) { return likely(member.key, {"states"}); });
+  return is_yaml(file) ||
+         std::any_of(document->members.begin(), document->members.end(), [](const Member& member) {
+           return likely(member.key, {"states"}).has_value();
+         });
 }
 
 std::string passed_over(const fs::path& file) {
-  return fmt::format("{}: passed over: it has no \"states\"", file.string());
+  return fmt::format("{}: skipped: it is not a workflow, which has an \"id\" and \"states\"",
+                     file.string());
 }
 
 }  // namespace millrace

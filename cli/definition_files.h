@@ -16,13 +16,14 @@ namespace millrace {
 Result<std::vector<std::filesystem::path>> definition_files_below(
     const std::filesystem::path& folder);
 
-/// Whether a text that lies in such a file is meant as a definition. Payloads and settings of other
-/// programs may lie beside definitions; what has `states`, or an `id` and a key like `states`, is a
-/// definition, and a text that is not YAML is one if it says "state" at all, so that its mistake is
-/// reported.
-bool looks_like_definition(std::string_view text);
+/// Whether the text of such a file is meant as a definition, so that its mistakes are reported.
+/// Payloads and settings of other programs may lie beside definitions. YAML with `states` or `id`
+/// is a definition, and so is a text in a `.yaml` or `.yml` file that does not parse and is not
+/// empty. JSON is one if it has `states`, or an `id` and a key like `states`; if it does not parse,
+/// if it says "state" at all.
+bool looks_like_definition(const std::filesystem::path& file, std::string_view text);
 
-/// Why a file of a folder was not taken: `FILE: passed over: it has no "states"`.
+/// Why a file of a folder was not taken: `FILE: skipped: it is not a workflow, …`.
 std::string passed_over(const std::filesystem::path& file);
 
 }  // namespace millrace

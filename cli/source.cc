@@ -55,7 +55,7 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
       if (!files) return give_up(ExitCode::kUsage, files.error().code, files.error().message);
       for (const std::filesystem::path& file : *files) {
         std::string text = TRY(read_file(console, file.string()));
-        if (looks_like_definition(text)) {
+        if (looks_like_definition(file, text)) {
           definitions.push_back({file.string(), std::move(text)});
         } else {
           console.err << passed_over(file) << "\n";

@@ -185,7 +185,7 @@ struct DefinitionFile {
 
 /// The definitions that the arguments of `apply` and `lint` name: a file itself, `-` standard
 /// input, a folder all that definition_files_below finds. Scenario files, and files of a folder
-/// that hold something else, are passed over with a line on standard error. Exit kUsage: a file
+/// that hold something else, are skipped with a line on standard error. Exit kUsage: a file
 /// cannot be read, or no definition is left.
 Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
                                                        const std::vector<std::string>& names);

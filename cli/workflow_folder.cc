@@ -65,7 +65,7 @@ void WorkflowFolder::apply_changes() {
     seen->second = now;
     if (!text) {
       tell_(text.error().message);
-    } else if (looks_like_definition(*text)) {
+    } else if (looks_like_definition(file, *text)) {
       apply(file, *text);
     } else if (!text->empty()) {  // an empty one is about to be written
       tell_(passed_over(file));

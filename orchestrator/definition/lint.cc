@@ -8,18 +8,20 @@
 #include <fmt/format.h>
 
 #include "cloudevents/headers.h"
-#include "matchers/pattern.h"
-#include "model/error_codes.h"
+#include "expressions/evaluation.h"
+#include "expressions/program_facts.h"
+#include "expressions/template.h"
 #include "model/grammar.h"
 #include "model/policy_fields.h"
 #include "model/walk.h"
 #include "orchestrator/definition/lint_calls.h"
+#include "orchestrator/definition/lint_errors.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
+#include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
-#include "policies/glob.h"
 
 namespace millrace {
 namespace {
@@ -37,27 +39,6 @@ std::string_view program_of(std::string_view text) {
     text = trimmed(text.substr(3, text.size() - 4));
   }
   return text;
-}
-
-/// Whether every code that `narrow` matches is matched by `wide` too. A `*` in `narrow` may stand
-/// for what only a `*` of `wide` takes.
-bool covers(std::string_view wide, std::string_view narrow) {
-  std::vector<bool> row(narrow.size() + 1, false);  // wide so far takes narrow up to here
-  row[0] = true;
-  for (const char w : wide) {
-    std::vector<bool> next(narrow.size() + 1, false);
-    next[0] = w == '*' && row[0];
-    for (size_t n = 0; n < narrow.size(); ++n) {
-      const char c = narrow[n];
-      if (w == '*') {
-        next[n + 1] = row[n + 1] || next[n];
-      } else {
-        next[n + 1] = row[n] && (w == c || (w == '?' && c != '*'));
-      }
-    }
-    row = std::move(next);
-  }
-  return row.back();
 }
 
 /// What an entry of `events` listens for: its type, and its attributes as they are written.
@@ -128,17 +109,20 @@ class Linter {
       : document_(document), findings_(findings), context_(context) {}
 
   void run() {
-    check_ways();
+    if (context_.loads) {
+      check_ways();
+      check_unused("functions", Kind::kFunction, "no action calls it");
+      check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
+    }
     check_start();
-    check_timeouts();
     note_on_failure();
-    check_unused("functions", Kind::kFunction, "no action calls it");
-    check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
+    lint_errors(document_, context_.loads, findings_);
+    lint_timeouts(document_, context_.loads, findings_);
   }
 
  private:
@@ -184,26 +168,6 @@ class Linter {
       check_alternatives(items_of(*start, "events"), "start.events");
   }
 
-  /// Of two timeouts that end the instance the shorter one leaves nothing to the longer one.
-  void check_timeouts() {
-    const auto span = [&](const Node* mapping, std::string_view key) {
-      return mapping == nullptr ? nullptr : value_of(*mapping, key);
-    };
-    const Node* const timeouts = value_of(document_, "timeouts");
-    const Node* const kill = span(timeouts, "kill");
-    const Node* const run = span(&document_, "workflowRunTimeout");
-    warn_of_never("timeouts.interrupt", span(timeouts, "interrupt"), "timeouts.kill", kill);
-    warn_of_never("workflowRunTimeout", run, "timeouts.kill", kill);
-    const Node* const start = value_of(document_, "start");
-    const bool has_one_run = find_retries(document_) == nullptr &&
-                             (start == nullptr || text_of(*start, "type") != "scheduled");
-    for (const char* whole : {"workflowExecutionTimeout", "timeout"}) {
-      const Node* const execution = span(&document_, whole);
-      warn_of_never("workflowRunTimeout", run, whole, execution);
-      if (has_one_run) warn_of_never(whole, execution, "timeouts.kill", kill);
-    }
-  }
-
   /// Its name promises more than document 004 gives it.
   void note_on_failure() {
     const Node* const node = value_of(document_, "on_failure");
@@ -215,19 +179,6 @@ class Linter {
         fmt::format("this state runs when `timeout` expires and not when the instance "
                     "fails otherwise; write on_failure: {{state: {}, when: any}} for both",
                     state));
-  }
-
-  /// Where the timeout cannot be over before the other one is.
-  void warn_of_never(const char* path, const Node* timeout, const char* other_path,
-                     const Node* other) {
-    if (timeout == nullptr || other == nullptr) return;
-    const Result<Span> span = Span::parse(timeout->text);
-    const Result<Span> bound = Span::parse(other->text);
-    const TimePoint any{};
-    if (!span || !bound || span->after(any) < bound->after(any)) return;
-    findings_.warning(
-        "lint.timeout_never", path, timeout->at,
-        fmt::format("this has no effect: `{}` is over before, or at once", other_path));
   }
 
   void note_ticks(const Node& start, TimePoint now) {
@@ -261,57 +212,11 @@ class Linter {
   // One state.
 
   void check_state(const Node& state, const std::string& path) {
-    check_catches(state, path);
     const Mapping& type = kind_of(state, state_grammar());
     if (type.types[0] == "eventXor") {
       check_alternatives(items_of(state, "events"), path_of(path, "events"));
     }
     if (type.types[0] == "switch") check_conditions(state, path);
-    check_hidden_retries(state, path);
-    walk(state, state_grammar(), path, [&](const Place& place) {
-      if (place.rule.is("retries")) check_codes(place, items_of(state, "catch"));
-    });
-  }
-
-  /// Those of a state are for actions that have none.
-  void check_hidden_retries(const Node& state, const std::string& path) {
-    const Member* const member = find_retries(state);
-    if (member == nullptr) return;
-    std::vector<const Node*> actions;
-    for (const Node& one : items_of(state, "actions")) actions.push_back(&one);
-    if (const Node* const one = value_of(state, "action")) actions.push_back(one);
-    const auto has_own = [](const Node* action) { return find_retries(*action) != nullptr; };
-    if (actions.empty() || !std::all_of(actions.begin(), actions.end(), has_own)) return;
-    findings_.warning("lint.retry_hidden", path_of(path, member->key), member->at,
-                      "nothing is tried again by this: every action has a policy of its own");
-  }
-
-  static const Member* find_retries(const Node& node) {
-    const Member* const member = node.find("retries");
-    return member == nullptr ? node.find("retry") : member;
-  }
-
-  void check_catches(const Node& state, const std::string& path) {
-    const std::vector<Node>& entries = items_of(state, "catch");
-    std::vector<std::string> before;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const Node* const error = value_of(entries[i], "error");
-      if (error == nullptr) continue;
-      const std::string place = path_of(path_of(path_of(path, "catch"), i), "error");
-      const auto wider = std::find_if(before.begin(), before.end(), [&](const std::string& one) {
-        return covers(one, error->text);
-      });
-      if (wider != before.end()) {
-        findings_.warning("lint.catch_hidden", place, error->at,
-                          fmt::format("this entry catches nothing: {} before it catches the same",
-                                      in_quotes(*wider)));
-      } else if (error->text == "direktiv.stateTimeout" && value_of(state, "timeout") == nullptr) {
-        findings_.warning("lint.catch_never", place, error->at,
-                          "this state has no timeout that could end it");
-      }
-      check_code(*error, place, error->text);
-      if (before.size() < kComparedEntries) before.push_back(error->text);
-    }
   }
 
   /// Of alternatives the first that matches an event is taken.
@@ -350,66 +255,57 @@ class Linter {
       if (always) {
         findings_.warning("lint.condition_hidden", place, condition->at,
                           fmt::format("this is never asked: condition {} is always true", *always));
-      } else if (!is_new) {
+        continue;
+      }
+      if (!is_new) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
             fmt::format("this is never the first that is true: condition {} is the same",
                         first->second));
+        continue;
       }
-      if (!always && program == "true") always = i;
+      if (truth_of(*condition, place) == true) always = i;
+    }
+    if (!always) return;
+    for (const char* key : {"defaultTransition", "defaultTransform"}) {
+      const Node* const node = value_of(state, key);
+      if (node == nullptr) continue;
+      findings_.warning("lint.condition_hidden", path_of(path, key), node->at,
+                        fmt::format("this is never taken: condition {} is always true", *always));
     }
   }
 
-  /// In direktiv's vocabulary `catch` comes first.
-  void check_codes(const Place& place, const std::vector<Node>& catches) {
-    const Node& policy = place.member.value;
-    const std::vector<Node>& codes = items_of(policy, "codes");
-    for (size_t i = 0; i < codes.size(); ++i) {
-      check_pattern_of_codes(codes[i], path_of(path_of(place.path, "codes"), i));
-      for (const Node& entry : catches) {
-        const std::string glob = text_of(entry, "error");
-        if (!catches_all_of(glob, codes[i].text)) continue;
-        findings_.warning("lint.retry_hidden", path_of(path_of(place.path, "codes"), i),
-                          codes[i].at,
-                          fmt::format("this is never tried again: {} in `catch` takes it before",
-                                      in_quotes(glob)));
-        break;
-      }
+  /// Whether the condition is true whatever the data are; nullopt: they decide. Reports one that is
+  /// not meant so.
+  std::optional<bool> truth_of(const Node& condition, const std::string& path) {
+    const auto value = Template::query(to_json(condition));
+    if (!value) return std::nullopt;
+    const ProgramFacts facts = facts_of(*value);
+    if (facts.value && !is_true(*facts.value)) {
+      findings_.warning("lint.condition_never", path, condition.at,
+                        fmt::format("this is never true: it yields {}, whatever the data are",
+                                    dump_json(*facts.value)));
+      return false;
     }
-  }
-
-  /// A pattern that spells one of millrace's codes and matches none of them.
-  void check_pattern_of_codes(const Node& value, const std::string& path) {
-    std::string spelt;
-    for (const char c : value.text) {
-      if (c != '\\' && c != '^' && c != '$') spelt += c;
-    }
-    const auto pattern = Pattern::compile(value.text);
-    if (!is_reserved_code(spelt) || !pattern) return;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return (*pattern)->matches(std::string(code));
-    });
-    if (is_known) return;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error that {} matches{}",
-                                  in_quotes(value.text), did_you_mean(spelt, codes)));
-  }
-
-  /// Whether the glob takes every error that the pattern of a retry matches.
-  static bool catches_all_of(const std::string& glob, const std::string& code) {
-    if (covers(glob, "*")) return true;
-    const auto pattern = Pattern::compile(code);
-    return code != "*" && pattern && (*pattern)->kind() == Pattern::Kind::kEquals &&
-           covers(glob, (*pattern)->literal());
+    if (facts.value) return true;
+    const auto& parts = value->parts();
+    const bool has_text = value->whole() == nullptr &&
+                          std::any_of(parts.begin(), parts.end(), [](const Template::Part& part) {
+                            return !part.literal.empty();
+                          });
+    if (!has_text) return std::nullopt;
+    findings_.warning("lint.condition_always", path, condition.at,
+                      "this is always true: it is a text with the results of jq(…) in it, and not "
+                      "empty; write one jq(…) around the whole condition");
+    return true;
   }
 
   // One key, wherever it stands.
 
   void note_attempts(const Place& place) {
-    Findings none;  // the loader has found nothing
+    Findings none;  // the loader has reported them
     const auto written = read_retries(place.member, place.path, none);
-    if (!written) return;
+    if (!written || none.has_errors()) return;
     const bool counts_behind = written->vocabulary == Vocabulary::kDirektiv;
     findings_.note("lint.attempts", place.path, place.member.at,
                    fmt::format("{}: {}{}", retry_vocabulary(written->vocabulary).name,
@@ -430,12 +326,6 @@ class Linter {
                      "an isolated function runs in a container of its own for each call, whatever "
                      "`scale` says");
     }
-    for (const std::string_view exact : {"nonRetryableErrors", "nonRetryableErrorTypes"}) {
-      if (!place.rule.is(exact)) continue;
-      for (size_t i = 0; i < value.items.size(); ++i) {
-        check_code(value.items[i], path_of(place.path, i), value.items[i].text);
-      }
-    }
   }
 
   /// A number without a unit is milliseconds, which an author of seconds does not see.
@@ -453,23 +343,27 @@ class Linter {
     }
   }
 
-  /// `glob` catches or names error codes; those of millrace are a closed set.
-  void check_code(const Node& value, const std::string& path, const std::string& glob) {
-    if (!is_reserved_code(glob)) return;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return glob_matches(glob, code);
-    });
-    if (is_known) return;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error with the code {}{}",
-                                  in_quotes(glob), did_you_mean(glob, codes)));
-  }
-
   const Node& document_;
   Findings& findings_;
   const LintContext& context_;
 };
+
+/// What lint finds where no error was found, of a definition that has some.
+void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
+  context.loads = false;
+  Findings more;
+  lint(document, more, context);
+  std::set<std::string> wrong;
+  for (const Finding& one : findings.sorted()) wrong.insert(one.path);
+  for (Finding& one : more.sorted()) {
+    if (wrong.count(one.path) > 0) continue;
+    if (one.severity == Severity::kNote) {
+      findings.note(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
+    } else {
+      findings.warning(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
+    }
+  }
+}
 
 }  // namespace
 
@@ -483,7 +377,11 @@ Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) return {.workflow = nullptr, .findings = std::move(findings)};
   Loaded loaded = load_workflow(*document, std::move(findings), check, check_schemas);
-  if (loaded.workflow) lint(*document, loaded.findings, context);
+  if (loaded.workflow) {
+    lint(*document, loaded.findings, context);
+  } else {
+    lint_beside_errors(*document, loaded.findings, context);
+  }
   return loaded;
 }
 

@@ -21,12 +21,15 @@ struct LintContext {
   std::optional<TimePoint> now = std::nullopt;
   /// Whether the settings of the workflow's namespace name a service.
   NamesService names_service = nullptr;
+  /// Whether the loader has found no error. Else what follows from a name that is misspelt
+  /// elsewhere (a state that nothing leads to, a function that nothing calls) is not looked for.
+  bool loads = true;
 };
 
-/// Adds the findings on a document that the loader takes. Codes: `lint.…`.
+/// Adds the findings on a document. Codes: `lint.…`.
 void lint(const Node& document, Findings& findings, const LintContext& context = {});
 
-/// load_workflow, and lint where that finds no error.
+/// load_workflow and lint. Beside errors lint reports what it finds in other places.
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr, const LintContext& context = {});
 

@@ -27,9 +27,24 @@ bool is_bounded(const Node& document) {
   return false;
 }
 
+/// A singular workflow has no second instance while the one that calls it waits.
+void check_calls_of_itself(const Node& document, Findings& findings) {
+  if (text_of(document, "singular") != "true") return;
+  for (const ActionSite& site : actions_of(document)) {
+    if (site.is_async || !site.is_subflow()) continue;
+    if (text_of(*site.function, "workflow") != text_of(document, "id")) continue;
+    findings.warning("lint.call_never", path_of(site.path, "function"),
+                     value_of(*site.action, "function")->at,
+                     "this call is always refused with direktiv.mutex: the workflow is singular, "
+                     "and the instance of it that makes the call has not ended; call another "
+                     "workflow, or remove `singular`");
+  }
+}
+
 }  // namespace
 
 void lint_calls(const Node& document, const NamesService& names_service, Findings& findings) {
+  check_calls_of_itself(document, findings);
   if (is_bounded(document)) return;
   std::map<std::string, const Node*> services;  // by the function's id
   for (const Node& function : items_of(document, "functions")) {

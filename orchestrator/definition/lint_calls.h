@@ -1,5 +1,5 @@
-// The check of lint that looks at calls which nothing ends: of a service for which no worker may
-// ever come. Private to orchestrator/definition/. Pure.
+// The checks of lint that look at calls: those that nothing ends, of a service for which no worker
+// may ever come, and those that are always refused. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,8 @@ namespace millrace {
 using NamesService = std::function<bool(const std::string& service, bool global)>;
 
 /// Adds `lint.call_unbounded` for each action on a service that no timeout ends: a warning where
-/// the settings do not name the service, a note where they are not known.
+/// the settings do not name the service, a note where they are not known. Adds `lint.call_never`
+/// for a call of a singular workflow by itself.
 void lint_calls(const Node& document, const NamesService& names_service, Findings& findings);
 
 }  // namespace millrace

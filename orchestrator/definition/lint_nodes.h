@@ -2,11 +2,14 @@
 // orchestrator/definition/.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/document.h"
+#include "model/grammar.h"
+#include "model/walk.h"
 
 namespace millrace {
 
@@ -34,5 +37,34 @@ inline const std::vector<Node>& items_of(const Node& node, std::string_view key)
   const Node* const value = value_of(node, key);
   return value == nullptr ? none : value->items;
 }
+
+/// The retry policy of a mapping, under either spelling; null if it has none.
+inline const Member* find_retries(const Node& node) {
+  const Member* const member = node.find("retries");
+  return member == nullptr ? node.find("retry") : member;
+}
+
+/// The type of a state as the language calls it first (`eventAnd` for `eventsAnd`); empty if there
+/// is no such type.
+inline std::string_view type_of_state(const Node& state) {
+  return kind_of(state, state_grammar()).types[0];
+}
+
+/// A call that a state makes, with all of the definition that decides about it.
+struct ActionSite {
+  const Node* state = nullptr;
+  size_t state_index = 0;
+  const Node* action = nullptr;
+  std::string path;                ///< of the action
+  const Node* function = nullptr;  ///< null: the definition does not have it
+  std::string function_path;
+  bool is_async = false;  ///< nothing waits for it
+  bool is_any = false;    ///< one of several of which one has to succeed: no `catch` is asked
+
+  bool is_subflow() const { return function != nullptr && text_of(*function, "type") == "subflow"; }
+};
+
+/// All of them, in the order of the text.
+std::vector<ActionSite> actions_of(const Node& document);
 
 }  // namespace millrace

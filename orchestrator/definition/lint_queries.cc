@@ -1,6 +1,7 @@
 #include "orchestrator/definition/lint_queries.h"
 
 #include <cctype>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
 #include "expressions/jq_syntax.h"
+#include "expressions/program_facts.h"
 #include "expressions/template.h"
 #include "matchers/never_matches.h"
 #include "matchers/pattern.h"
@@ -114,6 +116,10 @@ class QueryLinter {
   void run() {
     walk(document_, workflow_grammar(), "", [&](const Place& place) { gather_keys(place); });
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
+    const std::vector<Node>& states = items_of(document_, "states");
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (type_of_state(states[i]) == "eventAnd") check_arrays(states[i], path_of("states", i));
+    }
   }
 
  private:
@@ -130,6 +136,7 @@ class QueryLinter {
     const bool is_text = value.kind == Node::Kind::kString;
     switch (place.rule.kind) {
       case Kind::kQuery:
+        if (place.rule.is("array")) check_array(place);
         if (is_text) {
           check_query(place);
         } else {
@@ -150,6 +157,49 @@ class QueryLinter {
         break;
       default:
         break;
+    }
+  }
+
+  /// What a foreach goes through.
+  void check_array(const Place& place) {
+    const Node& value = place.member.value;
+    const auto query = Template::query(to_json(value));
+    if (!query) return;
+    const ProgramFacts facts = facts_of(*query);
+    if (!facts.type.empty() && facts.type != "array") {
+      findings_.warning("lint.wrong_type", place.path, value.at,
+                        fmt::format("this is never an array: it yields a value of the type {}, and "
+                                    "the state fails with direktiv.foreachInput",
+                                    facts.type));
+    } else if (facts.value && facts.value->empty()) {
+      findings_.warning("lint.call_never", place.path, value.at,
+                        "this array is always empty, so no call is made");
+    }
+  }
+
+  /// The payloads of two entries of one type stand in an array.
+  void check_arrays(const Node& state, const std::string& path) {
+    const Node* const transform = value_of(state, "transform");
+    if (transform == nullptr) return;
+    std::map<std::string, size_t> entries;
+    for (const Node& entry : items_of(state, "events")) {
+      const Node* const event = value_of(entry, "event");
+      ++entries[text_of(event == nullptr ? entry : *event, "type")];
+    }
+    const auto value = Template::query(to_json(*transform));
+    if (!value) return;
+    for (const Program& program : value->programs()) {
+      for (const auto& [type, key] : keys_in_keys(program.text)) {
+        const auto found = entries.find(type);
+        if (found == entries.end() || found->second < 2) continue;
+        findings_.warning(
+            "lint.array_key", path_of(path, "transform"), transform->at,
+            fmt::format("the data under {} is an array, in the order of the {} entries of this "
+                        "type, and has no key {}; write .[{}][0][{}] for the first entry",
+                        in_quotes(type), found->second, in_quotes(key), in_quotes(type),
+                        in_quotes(key)));
+        return;
+      }
     }
   }
 
@@ -195,6 +245,11 @@ class QueryLinter {
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {
     for (const Program& program : text.programs()) {
+      if (const auto error = facts_of(program.text).error) {
+        findings_.warning(
+            "lint.jq_fails", path, value.at,
+            fmt::format("this query fails whatever the data are: {}", error->message));
+      }
       for (const std::string& key : keys_with_dots_) {
         if (find_split_key(program.text, key) == std::string::npos) continue;
         findings_.warning(
@@ -213,7 +268,10 @@ class QueryLinter {
     const bool is_text = value.kind == Node::Kind::kString;
     if (is_text && has_jq(value.text)) {
       const auto text = Template::literal_or_jq(value.text, Template::Dot::kLiteral);
-      if (text) check_programs(*text, value, path);
+      if (!text) return;
+      check_programs(*text, value, path);
+      const ProgramFacts facts = facts_of(*text);
+      if (facts.value) check_constant(name, *facts.value, value, path);
       return;
     }
     const std::string why =
@@ -239,6 +297,19 @@ class QueryLinter {
         fmt::format("{} matches longer texts that contain it, too; write ^…$ around it for itself "
                     "alone",
                     in_quotes(value.text)));
+  }
+
+  /// A query that yields the same for any data.
+  void check_constant(const std::string& name, const Json& constant, const Node& value,
+                      const std::string& path) {
+    const std::string why =
+        constant.is_null()
+            ? "the query yields null, and the state fails with direktiv.event.jq"
+            : why_never_equal(
+                  name, constant.is_string() ? constant.get<std::string>() : dump_json(constant));
+    if (!why.empty()) {
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+    }
   }
 
   const Node& document_;

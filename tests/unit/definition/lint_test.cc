@@ -118,6 +118,20 @@ std::vector<std::string> lint_of(const std::string& text) {
   return out;
 }
 
+/// The same without notes.
+std::vector<std::string> warnings_of(const std::string& text) {
+  std::vector<std::string> found = lint_of(text);
+  std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
+  return found;
+}
+
+/// The notes alone.
+std::vector<std::string> notes_of(const std::string& text) {
+  std::vector<std::string> found = lint_of(text);
+  std::erase_if(found, [](const std::string& one) { return !one.starts_with("note"); });
+  return found;
+}
+
 TEST(LintNotes, PointOutWhatMayBeMeantOtherwise) {
   EXPECT_THAT(
       lint_of(R"(
@@ -164,9 +178,9 @@ TEST(LintOfRetries, SpellsOutTheAttempts) {
            {"'fixed(3, 1s)'", "zart: up to 3 attempts in all, after waits of 1s, 1s"},
        }) {
     EXPECT_THAT(
-        lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
-                            "retry: {}}}}}]",
-                            row.policy)),
+        notes_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
+                             "retry: {}}}}}]",
+                             row.policy)),
         ElementsAre(fmt::format("note states[0].action.retry: {} [lint.attempts]", row.message)));
   }
 }
@@ -231,20 +245,20 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
   };
   for (const Row& row : std::vector<Row>{
            {"timeouts: {interrupt: PT2H, kill: PT1H}",
-            "warning timeouts.interrupt: this has no effect: `timeouts.kill` is over before, or at "
-            "once [lint.timeout_never]"},
+            "warning timeouts.interrupt: this has no effect: `timeouts.kill` (PT1H) expires first; "
+            "write a shorter time here or a longer one there [lint.timeout_never]"},
            {"workflowExecutionTimeout: 1h\nworkflowRunTimeout: PT60M",
-            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` is over "
-            "before, or at once [lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` (1h) "
+            "expires first; write a shorter time here or a longer one there [lint.timeout_never]"},
            {"timeout: 1h\nworkflowRunTimeout: 2h",
-            "warning workflowRunTimeout: this has no effect: `timeout` is over before, or at once "
-            "[lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `timeout` (1h) expires first; write a "
+            "shorter time here or a longer one there [lint.timeout_never]"},
            {"workflowRunTimeout: 2h\ntimeouts: {kill: PT1H}",
-            "warning workflowRunTimeout: this has no effect: `timeouts.kill` is over before, or at "
-            "once [lint.timeout_never]"},
+            "warning workflowRunTimeout: this has no effect: `timeouts.kill` (PT1H) expires first; "
+            "write a shorter time here or a longer one there [lint.timeout_never]"},
            {"timeout: 2h\non_failure: a\ntimeouts: {kill: PT1H}",
-            "warning timeout: this has no effect: `timeouts.kill` is over before, or at once "
-            "[lint.timeout_never]"},
+            "warning timeout: this has no effect: `timeouts.kill` (PT1H) expires first; write a "
+            "shorter time here or a longer one there [lint.timeout_never]"},
        }) {
     EXPECT_THAT(warnings(row.keys), ElementsAre(row.warning)) << row.keys;
   }
@@ -259,6 +273,101 @@ TEST(LintOfTimeouts, WarnsOfThoseThatAreNeverOver) {
   }
 }
 
+TEST(LintOfTimeouts, SaysWhichOneExpiresFirstAndWhatToWrite) {
+  struct Row {
+    const char* function;
+    const char* state;
+    const char* action;
+    const char* warning;
+  };
+  constexpr const char* kMend = "expires first; write a shorter time here or a longer one there ";
+  for (const Row& row : std::vector<Row>{
+           {"", ", timeout: PT5M", ", timeout: 6m",
+            "action.timeout: this has no effect: the "
+            "state's `timeout` (PT5M) "},
+           {", deadline: 1h", "", ", timeout: 2h, timeout_scope: per_attempt",
+            "action.timeout: this has no effect: `deadline` (1h) "},
+           {"", "", ", maxInactivity: 2h, maxRuntime: {timeout: 1h}",
+            "action.maxInactivity: this has no effect: `maxRuntime` (1h) "},
+       }) {
+    EXPECT_THAT(
+        warnings_of(
+            fmt::format("id: a\nfunctions: [{{id: f, type: knative-namespace, service: s{}}}]\n"
+                        "states: [{{id: a, type: action{}, action: {{function: f{}}}}}]",
+                        row.function, row.state, row.action)),
+        ElementsAre(fmt::format("warning states[0].{}{}[lint.timeout_never]", row.warning, kMend)));
+  }
+  EXPECT_THAT(
+      warnings_of(R"(
+id: a
+functions:
+- {id: f, type: subflow, workflow: w, startToCloseTimeout: 1h, retries: 'fixed(3, 1s)'}
+states:
+- {id: a, type: action, async: true, action: {function: f}}
+)"),
+      ElementsAre(
+          "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
+          "made once, and nothing waits for it [lint.timeout_never]",
+          "warning functions[0].retries: nothing is tried again by this: an `async` call is "
+          "made once, and nothing waits for it [lint.retry_hidden]"));
+}
+
+/// A function's key is pointed out only where no call uses it.
+TEST(LintOfTimeouts, LooksAtEveryCallOfAFunction) {
+  const auto places = [](const char* second) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\nfunctions: [{{id: f, type: knative-namespace, service: s, "
+             "startToCloseTimeout: 1h, retries: 'fixed(3, 1h)'}}]\nstates:\n"
+             "- {{id: a, type: action, timeout: 1m, action: {{function: f}}, transition: b}}\n"
+             "- {{id: b, type: action, action: {{function: f{}}}}}\n",
+             second))) {
+      found.push_back(one.substr(0, one.find(": ")));
+    }
+    return found;
+  };
+  EXPECT_THAT(places(""), IsEmpty());
+  EXPECT_THAT(places(", startToCloseTimeout: 1m"),
+              ElementsAre("warning functions[0].startToCloseTimeout"));
+  EXPECT_THAT(places(", retries: 'fixed(3, 1s)'"), ElementsAre("warning functions[0].retries"));
+}
+
+TEST(LintOfRetries, PointsOutKeysThatChangeNothing) {
+  const auto keys = [](const char* policy) {
+    std::vector<std::string> found;
+    for (const std::string& one : lint_of(
+             fmt::format("id: a\nstates: [{{id: a, type: generateEvent, event: {{type: t, source: "
+                         "s}}, retries: {}}}]",
+                         policy))) {
+      if (one.find("lint.retry_never") == std::string::npos) continue;
+      const std::string path = one.substr(0, one.find(": "));
+      found.push_back((one.starts_with("note") ? "note " : "") + path.substr(path.rfind('.') + 1));
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  for (const auto& [policy, expected] : std::vector<std::pair<const char*, Keys>>{
+           {"{maxAttempts: 1, delay: 1s, exponentialBackoff: 2, maxDelay: 5s}",
+            {"delay", "exponentialBackoff", "maxDelay"}},
+           {"{max_attempts: 0, delay: 1s, codes: ['*']}", {"delay"}},
+           {"{max_attempts: 2, multiplier: 2, codes: ['*']}", {"multiplier"}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 2, codes: ['*']}", {"multiplier"}},
+           {"{maxAttempts: 3, delay: 1s, maxDelay: 5s}", {"maxDelay"}},
+           {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 2s}", {"note maxDelay"}},
+           {"{maximumAttempts: 1, nonRetryableErrorTypes: [millrace.event.invalid]}",
+            {"nonRetryableErrorTypes"}},
+           // near misses
+           {"{max_attempts: 2, delay: 1s, multiplier: 2, codes: ['*']}", {}},
+           {"{max_attempts: 1, delay: 1s, multiplier: 1, codes: ['*']}", {}},
+           {"{maxAttempts: 1, delay: 0, vocabulary: steep}", {}},
+           {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 1999ms}", {}},
+           {"{maxAttempts: -1, delay: 1s, exponentialBackoff: 1.1, maxDelay: 1h}", {}},
+           {"{maximumAttempts: 2, nonRetryableErrors: [millrace.event.invalid]}", {}},
+       }) {
+    EXPECT_EQ(keys(policy), expected) << policy;
+  }
+}
+
 TEST(LintOfTimeouts, OnFailureIsAWayInBesideTheStart) {
   EXPECT_THAT(
       lint_of(R"(
@@ -266,7 +375,7 @@ id: a
 timeout: 1h
 on_failure: refund
 states:
-- {id: pay, type: delay, duration: PT1H}
+- {id: pay, type: delay, duration: PT1M}
 - {id: refund, type: noop, transition: tell}
 - {id: tell, type: noop}
 - {id: lost, type: noop}
@@ -344,8 +453,8 @@ states:
 
 TEST(LintOfCatches, KnowsWhichGlobsCoverOthers) {
   const auto hidden = [](const char* first, const char* second) {
-    return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: noop, catch: [{{error: '{}'}}, "
-                                "{{error: '{}'}}]}}]",
+    return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
+                                "catch: [{{error: '{}'}}, {{error: '{}'}}]}}]",
                                 first, second))
                 .empty();
   };
@@ -379,9 +488,10 @@ TEST(LintOfLargeDefinitions, FindsNothingInThousandsOfEntriesThatDiffer) {
   // All of one state, so that whatever is compared with what stands before it would be quadratic.
   std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
   for (int i = 0; i < 15'000; ++i) {
-    text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}}}\n", i);
+    text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}{}}}\n", i,
+                        i == 0 ? ", transition: b" : "");
   }
-  text += "  catch:\n";
+  text += "- id: b\n  type: action\n  action: {function: f}\n  catch:\n";
   for (int i = 0; i < 15'000; ++i) text += fmt::format("  - error: e{}x*\n", i);
   EXPECT_THAT(lint_of(text), IsEmpty());
   std::string chain = "id: a\nstates:\n";
@@ -436,9 +546,8 @@ TEST(LintOfCodes, NamesTheCodeThatWasMeant) {
 id: a
 states:
 - id: a
-  type: consumeEvent
-  event: {type: t}
-  timeout: 1h
+  type: action
+  action: {function: f}
   catch:
   - {error: Direktiv.statetimeout}
   - {error: "millrace.timeout.*"}
@@ -447,6 +556,56 @@ states:
               ElementsAre("warning states[0].catch[0].error: millrace does not raise an error with "
                           "the code \"Direktiv.statetimeout\"; did you mean "
                           "\"direktiv.stateTimeout\"? [lint.unknown_code]"));
+}
+
+TEST(LintOfCodes, SaysWhatAStateCanRaise) {
+  EXPECT_THAT(
+      warnings_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {order: jq(.order)}}
+  catch: [{error: direktiv.stateTimeout}, {error: direktiv.cancels.timeout}, {error: "card\\.*"}]
+- id: b
+  type: delay
+  duration: 1h
+  catch: [{error: card.declined}]
+)"),
+      ElementsAre(
+          "warning states[0].catch[0].error: this entry catches nothing: this state can raise "
+          "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the state a "
+          "`timeout` [lint.catch_never]",
+          "warning states[0].catch[1].error: this entry catches nothing: this state can raise "
+          "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the workflow an "
+          "`interrupt` in `timeouts` [lint.catch_never]",
+          "warning states[0].catch[2].error: this entry catches nothing: an error code has "
+          "letters, "
+          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; `*` stands for any run of "
+          "them, `?` for one [lint.catch_never]",
+          "warning states[1].id: nothing leads to this state [lint.unreachable]",
+          "warning states[1].catch[0].error: this entry catches nothing: this state can raise no "
+          "error [lint.catch_never]"));
+}
+
+/// A timeout that is final anyway is a note, and none where a subflow may end with that code.
+TEST(LintOfRetries, PointsOutTimeoutsThatAreFinalAnyway) {
+  const auto notes = [](const char* type) {
+    std::vector<std::string> found =
+        notes_of(fmt::format("id: a\nfunctions: [{{id: f, {}}}]\nstates: [{{id: a, type: action, "
+                             "timeout: 1h, action: {{function: f, retries: {{maximumAttempts: 2, "
+                             "nonRetryableErrors: [millrace.timeout.scheduleToClose, "
+                             "millrace.timeout.startToClose]}}}}}}]",
+                             type));
+    std::erase_if(found, [](const std::string& one) {
+      return one.find("lint.retry_never") == std::string::npos;
+    });
+    return found;
+  };
+  EXPECT_THAT(notes("type: knative-namespace, service: s"),
+              ElementsAre("note states[0].action.retries.nonRetryableErrors[0]: this timeout is "
+                          "never tried again, with or without this entry [lint.retry_never]"));
+  EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
 TEST(LintOfDurations, PointsOutANumberWithoutAUnit) {
@@ -475,6 +634,63 @@ states:
                           "within the other, but the data of the event stands under the one key "
                           "\"payment.received\"; write .[\"payment.received\"] "
                           "[lint.split_key]"));
+}
+
+/// What the loader and lint find together: `line:column code`.
+std::vector<std::string> all_findings_in(const std::string& text) {
+  std::vector<std::string> found;
+  for (const Finding& one : load_and_lint(text, nullptr).findings.sorted()) {
+    found.push_back(described(one));
+  }
+  return found;
+}
+
+TEST(LintBesideErrors, ReportsWhatIsDoubtfulInOtherPlaces) {
+  EXPECT_THAT(
+      all_findings_in(R"(id: a
+timeouts: {kill: PT1H, interupt: PT1H}
+functions:
+- {id: f, type: subflow, workflow: w}
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: payment.received, context: {order: .order}}
+  timeout: P1D
+  transform: jq(.payment.received.amount)
+  catch:
+  - {error: direktiv.statetimeout, transition: done}
+  transition: don
+- id: choose
+  type: switch
+  conditions:
+  - {condition: jq(.a = 3), transition: done}
+  - {condition: jq(1 +), transition: done}
+  - {condition: jq(false), transition: done}
+- {id: done, type: noop}
+)"),
+      ElementsAre("2:24 definition.unknown_key", "8:52 lint.literal_jq", "9:12 lint.timeout_never",
+                  "10:14 lint.split_key", "12:13 lint.unknown_code", "13:15 definition.no_state",
+                  "17:17 lint.condition_assigns", "19:17 lint.condition_never"));
+}
+
+/// What is said of a whole definition may be wrong only because a name in it is.
+TEST(LintBesideErrors, LeavesOutWhatFollowsFromAMisspeltName) {
+  EXPECT_THAT(all_findings_in(R"(id: a
+timeouts: {interrupt: PT1H}
+on_failure: {state: clena, when: any}
+functions:
+- {id: charge, type: subflow, workflow: w, startToCloseTimeout: 1h, retries: 'fixed(3, 1s)'}
+states:
+- {id: pay, type: action, async: true, action: {function: charge}, transition: both}
+- id: both
+  type: parallel
+  actions: [{function: chrage}]
+  catch: [{error: direktiv.cancels.timeout, transition: laet}]
+- {id: late, type: delay, duration: PT2H}
+- {id: clean, type: delay, duration: PT2H}
+)"),
+              ElementsAre("3:21 definition.no_state", "5:69 lint.attempts",
+                          "10:24 definition.no_function", "11:57 definition.no_state"));
 }
 
 TEST(Lint, TellsTheNextFiveTicksOfASchedule) {

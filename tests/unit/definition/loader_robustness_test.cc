@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "model/document.h"
-#include "orchestrator/definition/loader.h"
+#include "orchestrator/definition/lint.h"
 #include "tests/unit/definition/corpus.h"
 #include "tests/unit/definition/described.h"
 
@@ -16,6 +16,13 @@ namespace {
 /// Takes all programs for jq.
 Loaded load(std::string_view text) {
   return load_workflow(text, [](std::span<const std::string> programs) {
+    return std::vector<std::optional<Error>>(programs.size());
+  });
+}
+
+/// The same, and lint.
+Loaded load_and_lint(std::string_view text) {
+  return millrace::load_and_lint(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
 }
@@ -74,7 +81,7 @@ TEST(DamagedDefinitions, AreLoadedOrRefusedAlikeEachTime) {
   for (int i = 0; i < 5000; ++i) {
     const std::string text = damage.next();
     SCOPED_TRACE(fmt::format("text {}:\n{}", i, text));
-    const Loaded loaded = load(text);
+    const Loaded loaded = load_and_lint(text);
     ASSERT_EQ(loaded.workflow == nullptr, loaded.findings.has_errors());
     const std::string findings = dump_json(to_json(loaded.findings));  // throws if no UTF-8
     const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n') +
@@ -84,7 +91,7 @@ TEST(DamagedDefinitions, AreLoadedOrRefusedAlikeEachTime) {
       ASSERT_NE(finding.code, "");
       ASSERT_NE(finding.message, "");
     }
-    const Loaded again = load(text);
+    const Loaded again = load_and_lint(text);
     ASSERT_EQ(dump_json(to_json(again.findings)), findings);
     if (loaded.workflow) {
       ++loaded_well;

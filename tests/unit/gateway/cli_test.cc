@@ -347,8 +347,8 @@ TEST_F(Cli, TakesTheDefinitionsOfAFolder) {
   file(".hidden/c.yaml", "id: c\nstates: []\n");
   const std::string payload = file("payload.json", R"({"id": 7, "amount": 3})");
   const std::string empty = file("empty.yaml", "");
-  const std::string passed = empty + ": passed over: it has no \"states\"\n" + payload +
-                             ": passed over: it has no \"states\"\n";
+  const std::string why = ": skipped: it is not a workflow, which has an \"id\" and \"states\"\n";
+  const std::string passed = empty + why + payload + why;
 
   const Printed lint = run({"lint", folder_.string()});
   EXPECT_EQ(lint.code, 7);
@@ -371,14 +371,35 @@ TEST_F(Cli, TakesTheDefinitionsOfAFolder) {
       << none.err;
 }
 
-TEST_F(Cli, TakesAKeyThatIsNearlyStatesForADefinition) {
-  for (const char* text : {"id: a\nstate: []\n", "id: a\nStates: []\n", "id: a\nsates: []\n",
-                           "states: []\n", "id: a\nstate: [\n"}) {
-    EXPECT_TRUE(looks_like_definition(text)) << text;
+TEST_F(Cli, KnowsADefinitionByItsKeysAndTakesBrokenYamlForOne) {
+  for (const char* text : {"id: a\nstate: []\n", "id: a\nsates: []\n", "states: []\n",
+                           "id: a\nstate: [\n", R"({"states": 1})", R"({"state": )"}) {
+    for (const char* name : {"a.yaml", "a.yml", "a.json"}) {
+      EXPECT_TRUE(looks_like_definition(name, text)) << name << "\n" << text;
+    }
   }
-  for (const char* text : {"", "services: {nats: {}}\n", R"({"id": 7, "amount": 3})", "[1, 2]", "7",
-                           "status: done\n", "a: [\n", R"({"stats": {}})"}) {
-    EXPECT_FALSE(looks_like_definition(text)) << text;
+  for (const char* text : {"", "# nothing\n", "services: {nats: {}}\n", "[1, 2]", "7",
+                           "status: done\n", R"({"stats": {}})"}) {
+    for (const char* name : {"a.yaml", "a.yml", "a.json"}) {
+      EXPECT_FALSE(looks_like_definition(name, text)) << name << "\n" << text;
+    }
+  }
+  for (const char* text : {"a: [\n", "id: order\n", "\t", "a: b: c\n", R"({"id": 7, "a": 3})"}) {
+    EXPECT_TRUE(looks_like_definition("a.yaml", text)) << text;
+    EXPECT_FALSE(looks_like_definition("a.json", text)) << text;
+  }
+}
+
+TEST_F(Cli, ReportsYamlOfAFolderThatDoesNotParse) {
+  file("a.yaml", "id: a\nstates: []\n");
+  const std::string broken = file("broken.yaml", "# broken\nitems: [\n");
+  for (const char* command : {"lint", "apply"}) {
+    const Printed printed = std::string_view(command) == "lint"
+                                ? run({"lint", folder_.string()})
+                                : run({"workflow", "apply", folder_.string()});
+    EXPECT_EQ(printed.code, 7) << command;
+    EXPECT_NE((printed.out + printed.err).find(broken + ":2:7: error: "), std::string::npos)
+        << printed.out << printed.err;
   }
 }
 

@@ -1,0 +1,144 @@
+#include "expressions/program_facts.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/big_integer.h"
+#include "expressions/fast_lane_node.h"
+
+namespace millrace {
+namespace {
+
+using fast::Node;
+using Kind = Node::Kind;
+
+bool is_identity(const Node& node) {
+  return node.kind == Kind::kPath && node.children.empty() && node.steps.empty();
+}
+
+/// Whether the value is the same for each input, where `.` is so if `of_constant`.
+bool is_constant(const Node& node, bool of_constant) {
+  switch (node.kind) {
+    case Kind::kNot:
+    case Kind::kLength:
+      return of_constant;
+    case Kind::kPath:
+      return node.children.empty() ? of_constant : is_constant(node.children[0], of_constant);
+    case Kind::kPipe:
+      return is_constant(node.children[1], is_constant(node.children[0], of_constant));
+    default:
+      return std::all_of(node.children.begin(), node.children.end(),
+                         [&](const Node& child) { return is_constant(child, of_constant); });
+  }
+}
+
+std::string_view type_of_value(const Json& value) {
+  if (is_any_number(value)) return "number";
+  if (value.is_null()) return "null";
+  if (value.is_boolean()) return "boolean";
+  if (value.is_string()) return "string";
+  return value.is_array() ? "array" : "object";
+}
+
+std::string_view type_of(const Node& node);
+
+/// What both have; empty: they differ.
+std::string_view common_type(const Node& one, const Node& other) {
+  const std::string_view type = type_of(one);
+  return type == type_of(other) ? type : "";
+}
+
+std::string_view type_of(const Node& node) {
+  switch (node.kind) {
+    case Kind::kConstant:
+      return type_of_value(node.constant);
+    case Kind::kArray:
+      return "array";
+    case Kind::kObject:
+      return "object";
+    case Kind::kText:
+      return "string";
+    case Kind::kNegate:
+    case Kind::kLength:
+      return "number";
+    case Kind::kEqual:
+    case Kind::kNotEqual:
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kGreater:
+    case Kind::kGreaterEqual:
+    case Kind::kAnd:
+    case Kind::kOr:
+    case Kind::kNot:
+      return "boolean";
+    case Kind::kPath:
+      return node.steps.empty() && !node.children.empty() ? type_of(node.children[0]) : "";
+    case Kind::kPipe:
+      return type_of(is_identity(node.children[1]) ? node.children[0] : node.children[1]);
+    case Kind::kAdd:
+    case Kind::kAlternative:
+      return common_type(node.children[0], node.children[1]);
+    case Kind::kSubtract: {
+      // Whatever has a difference, both sides are of its type.
+      const std::string_view left = type_of(node.children[0]);
+      return left.empty() ? type_of(node.children[1]) : left;
+    }
+  }
+  return "";
+}
+
+/// Goes through what is evaluated over the input itself.
+void gather(const Node& node, std::vector<std::pair<std::string, std::string>>& found) {
+  if (node.kind == Kind::kPath && node.children.empty()) {
+    if (node.steps.size() < 2) return;
+    const auto* const first = std::get_if<std::string>(&node.steps[0].to);
+    const auto* const second = std::get_if<std::string>(&node.steps[1].to);
+    if (first != nullptr && second != nullptr) found.emplace_back(*first, *second);
+    return;
+  }
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    const bool has_other_input = node.kind == Kind::kPipe && i == 1;
+    if (!has_other_input || is_identity(node.children[0])) gather(node.children[i], found);
+  }
+}
+
+}  // namespace
+
+ProgramFacts facts_of(std::string_view program) {
+  ProgramFacts facts;
+  std::unique_ptr<const fast::Program> parsed = fast::parse(program);
+  if (!parsed) return facts;
+  facts.type = type_of(parsed->root);
+  if (!is_constant(parsed->root, false)) return facts;
+  QueryResult result = FastProgram(std::move(parsed)).run(nullptr);
+  if (result) {
+    facts.type = type_of_value(*result);
+    facts.value = std::move(*result);
+  } else {
+    facts.error = std::move(result).error();
+  }
+  return facts;
+}
+
+ProgramFacts facts_of(const Template& value) {
+  if (const Program* const whole = value.whole()) return facts_of(whole->text);
+  ProgramFacts facts;
+  if (value.is_constant()) {
+    facts.value = value.assemble({});
+    facts.type = type_of_value(*facts.value);
+  } else if (!value.parts().empty()) {
+    facts.type = "string";
+  } else {
+    const std::vector<Json> none(value.programs().size());
+    facts.type = type_of_value(value.assemble(none));
+  }
+  return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> keys_in_keys(std::string_view program) {
+  std::vector<std::pair<std::string, std::string>> found;
+  if (const auto parsed = fast::parse(program)) gather(parsed->root, found);
+  return found;
+}
+
+}  // namespace millrace

@@ -1,0 +1,436 @@
+#include "orchestrator/definition/lint_errors.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "matchers/pattern.h"
+#include "model/error_codes.h"
+#include "model/grammar.h"
+#include "model/walk.h"
+#include "orchestrator/definition/lint_nodes.h"
+#include "policies/glob.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+/// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
+/// thousands of them.
+constexpr size_t kComparedEntries = 100;
+
+constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
+constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
+
+/// Whether every code that `narrow` matches is matched by `wide` too. A `*` in `narrow` may stand
+/// for what only a `*` of `wide` takes.
+bool covers(std::string_view wide, std::string_view narrow) {
+  std::vector<bool> row(narrow.size() + 1, false);  // wide so far takes narrow up to here
+  row[0] = true;
+  for (const char w : wide) {
+    std::vector<bool> next(narrow.size() + 1, false);
+    next[0] = w == '*' && row[0];
+    for (size_t n = 0; n < narrow.size(); ++n) {
+      const char c = narrow[n];
+      if (w == '*') {
+        next[n + 1] = row[n + 1] || next[n];
+      } else {
+        next[n + 1] = row[n] && (w == c || (w == '?' && c != '*'));
+      }
+    }
+    row = std::move(next);
+  }
+  return row.back();
+}
+
+/// Whether all characters may stand in an error code, and those of `more`.
+bool has_characters_of_codes(std::string_view text, std::string_view more = "") {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_identifier({&c, 1}) || more.find(c) != std::string_view::npos;
+  });
+}
+
+bool has_jq(const Node& node) {
+  if (node.kind == Node::Kind::kString) return node.text.find("jq(") != std::string::npos;
+  return std::any_of(node.items.begin(), node.items.end(), has_jq) ||
+         std::any_of(node.members.begin(), node.members.end(),
+                     [](const Member& member) { return has_jq(member.value); });
+}
+
+/// The error codes that something can raise.
+struct Raised {
+  bool any = false;  ///< and any other: functions and subflows choose theirs
+  std::set<std::string, std::less<>> codes;
+
+  void add(std::initializer_list<std::string_view> more) {
+    for (const std::string_view code : more) codes.emplace(code);
+  }
+  void remove(std::initializer_list<std::string_view> some) {
+    for (const std::string_view code : some) codes.erase(std::string(code));
+  }
+};
+
+/// `direktiv.stateTimeout and millrace.limits.data`, `no error`.
+std::string list_of(const Raised& raised) {
+  if (raised.codes.empty()) return "no error";
+  std::string names;
+  size_t i = 0;
+  for (const std::string& code : raised.codes) {
+    names += i == 0 ? "" : i + 1 == raised.codes.size() ? " and " : ", ";
+    names += code;
+    ++i;
+  }
+  return names;
+}
+
+/// The same for what a policy is asked about.
+std::string triable_of(const Raised& raised) {
+  if (raised.codes.empty()) return "no error that can come here is ever tried again";
+  return "the errors that can be tried again here are " + list_of(raised);
+}
+
+/// What jq may raise.
+void add_jq(Raised& raised) {
+  raised.add({"direktiv.jq.badCommand", kTaskTimeout, "millrace.jq.memory"});
+}
+
+/// What the work of the state itself may raise, beside jq in its keys.
+void add_work(std::string_view type, Raised& raised) {
+  if (type == "consumeEvent" || type == "eventAnd" || type == "eventXor") {
+    raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
+  } else if (type == "generateEvent") {
+    raised.add({"millrace.event.invalid", "millrace.event.tooLarge"});
+  } else if (type == "getter") {
+    raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
+  } else if (type == "setter") {
+    raised.add({"millrace.limits.variable"});
+  } else if (type == "validate") {
+    raised.add({"direktiv.schema.failed"});
+    add_jq(raised);
+  } else if (type == "action") {  // async
+    raised.add({"direktiv.jq.notObject", "direktiv.secrets.notFound", "direktiv.limits.depth"});
+  } else if (type == "parallel") {  // mode: or
+    raised.add({"direktiv.parallel.allFailed", "direktiv.jq.notObject", "direktiv.secrets.notFound",
+                "direktiv.limits.depth", "millrace.limits.data"});
+  }
+}
+
+/// Whether errors of what the state calls become its own.
+bool passes_on_errors(std::string_view type, const Node& state) {
+  if (type == "parallel") return text_of(state, "mode") != "or";
+  if (type == "action") return text_of(state, "async") != "true";
+  return type == "foreach" || type.empty();
+}
+
+/// The errors that a state can raise, but for `direktiv.retries.exceeded`.
+Raised raised_by_state(const Node& state, bool is_interrupted) {
+  const std::string_view type = type_of_state(state);
+  Raised raised{.any = passes_on_errors(type, state)};
+  if (is_interrupted) raised.add({kInterrupted});
+  if (value_of(state, "timeout") != nullptr) raised.add({"direktiv.stateTimeout"});
+  if (value_of(state, "log") != nullptr) raised.add({"millrace.limits.log"});
+  walk(state, state_grammar(), "", [&](const Place& place) {
+    const Kind kind = place.rule.kind;
+    if (kind == Kind::kPatterns) {
+      if (has_jq(place.member.value)) raised.add({"direktiv.event.jq"});
+    } else if (kind == Kind::kQuery ||
+               (place.rule.object == nullptr && has_jq(place.member.value))) {
+      add_jq(raised);
+    }
+    const bool replaces_data = place.rule.is("transform") || place.rule.is("defaultTransform");
+    if (replaces_data) raised.add({"millrace.limits.data"});
+  });
+  add_work(type, raised);
+  return raised;
+}
+
+class ErrorLinter {
+ public:
+  ErrorLinter(const Node& document, bool loads, Findings& findings)
+      : document_(document), loads_(loads), findings_(findings) {
+    const Node* const timeouts = value_of(document, "timeouts");
+    is_interrupted_ = timeouts != nullptr && value_of(*timeouts, "interrupt") != nullptr;
+  }
+
+  void run() {
+    const std::vector<Node>& states = items_of(document_, "states");
+    for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
+    for (const ActionSite& site : actions_of(document_)) check_action(site);
+    for (const auto& [path, one] : policies_) {
+      if (loads_ || !path.starts_with("functions")) check_policy(*one.member, path, one.asked);
+    }
+    if (const Member* const retries = find_retries(document_)) {
+      check_policy(*retries, retries->key, {.raised = raised_by_workflow()});
+    }
+  }
+
+ private:
+  // What is caught.
+
+  void check_state(const Node& state, const std::string& path) {
+    const Raised raised = raised_by_state(state, is_interrupted_);
+    Raised caught = raised;
+    const Member* const retries = find_retries(state);
+    const std::string_view type = type_of_state(state);
+    const bool calls = type == "action" || type == "foreach" || type == "parallel" || type.empty();
+    if (!calls && retries != nullptr) caught.add({"direktiv.retries.exceeded"});
+    check_catches(items_of(state, "catch"), path, caught);
+    if (calls || retries == nullptr) return;
+    Raised tried = raised;
+    tried.remove({kInterrupted, kTaskTimeout});
+    check_policy(*retries, path_of(path, retries->key),
+                 {.raised = std::move(tried), .catches = {&items_of(state, "catch")}});
+  }
+
+  void check_catches(const std::vector<Node>& entries, const std::string& path,
+                     const Raised& raised) {
+    std::vector<std::string> before;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const Node* const error = value_of(entries[i], "error");
+      if (error == nullptr || error->kind != Node::Kind::kString) continue;
+      const std::string place = path_of(path_of(path_of(path, "catch"), i), "error");
+      const auto wider = std::find_if(before.begin(), before.end(), [&](const std::string& one) {
+        return covers(one, error->text);
+      });
+      if (wider != before.end()) {
+        findings_.warning("lint.catch_hidden", place, error->at,
+                          fmt::format("this entry catches nothing: {} before it catches the same",
+                                      in_quotes(*wider)));
+      } else if (!check_code(*error, place, error->text)) {
+        check_caught(*error, place, raised);
+      }
+      if (before.size() < kComparedEntries) before.push_back(error->text);
+    }
+  }
+
+  void check_caught(const Node& error, const std::string& path, const Raised& raised) {
+    if (!has_characters_of_codes(error.text, "*?")) {
+      findings_.warning("lint.catch_never", path, error.at,
+                        fmt::format("this entry catches nothing: an error code has letters, "
+                                    "digits, `.`, `-` and `_` only, and {} has others; `*` stands "
+                                    "for any run of them, `?` for one",
+                                    in_quotes(error.text)));
+      return;
+    }
+    const bool is_raised = raised.any || std::any_of(raised.codes.begin(), raised.codes.end(),
+                                                     [&](const std::string& code) {
+                                                       return glob_matches(error.text, code);
+                                                     });
+    if (is_raised) return;
+    std::string_view hint;
+    if (error.text == "direktiv.stateTimeout") hint = "; give the state a `timeout`";
+    if (error.text == kInterrupted) hint = "; give the workflow an `interrupt` in `timeouts`";
+    findings_.warning("lint.catch_never", path, error.at,
+                      fmt::format("this entry catches nothing: this state can raise {}{}",
+                                  list_of(raised), hint));
+  }
+
+  // What is tried again.
+
+  /// What a retry policy is asked about.
+  struct Asked {
+    Raised raised;
+    std::vector<const std::vector<Node>*> catches = {};  ///< of each state that it is for
+    bool is_uncaught = false;                            ///< of some state none is asked before
+    bool has_outside = false;                            ///< a call that leaves the process
+    bool has_subflow = false;
+  };
+
+  struct Shared {
+    const Member* member = nullptr;
+    Asked asked;
+  };
+
+  void check_action(const ActionSite& site) {
+    if (site.is_async) return;
+    const Member* const own = find_retries(*site.action);
+    const Member* const state = find_retries(*site.state);
+    const Member* const function =
+        site.function == nullptr ? nullptr : find_retries(*site.function);
+    const Member* const nearest = own != nullptr ? own : state != nullptr ? state : function;
+    if (nearest == nullptr) return;
+    const std::string path = own != nullptr     ? site.path
+                             : state != nullptr ? path_of("states", site.state_index)
+                                                : site.function_path;
+    Shared& one = policies_[path_of(path, nearest->key)];
+    one.member = nearest;
+    one.asked.raised.any = true;
+    one.asked.is_uncaught = one.asked.is_uncaught || site.is_any;
+    if (!site.is_any) one.asked.catches.push_back(&items_of(*site.state, "catch"));
+    one.asked.has_subflow = one.asked.has_subflow || site.function == nullptr || site.is_subflow();
+    one.asked.has_outside = true;
+  }
+
+  /// The errors that an instance may fail with, as far as its runs are tried again behind them.
+  Raised raised_by_workflow() const {
+    Raised all;
+    for (const Node& state : items_of(document_, "states")) {
+      const Raised one = raised_by_state(state, false);
+      all.any = all.any || one.any;
+      all.codes.insert(one.codes.begin(), one.codes.end());
+      if (type_of_state(state) == "error") all.codes.insert(text_of(state, "error"));
+      if (find_retries(state) != nullptr) all.add({"direktiv.retries.exceeded"});
+    }
+    all.add({"millrace.limits.transitions", "millrace.poison"});
+    all.remove({kTaskTimeout});
+    return all;
+  }
+
+  void check_policy(const Member& member, const std::string& path, const Asked& asked) {
+    const Node& policy = member.value;
+    const std::vector<Node>& codes = items_of(policy, "codes");
+    for (size_t i = 0; i < codes.size(); ++i) {
+      check_pattern(codes[i], path_of(path_of(path, "codes"), i), asked);
+    }
+    for (const std::string_view key : {"nonRetryableErrors", "nonRetryableErrorTypes"}) {
+      const std::vector<Node>& never = items_of(policy, key);
+      for (size_t i = 0; i < never.size(); ++i) {
+        check_never(never[i], path_of(path_of(path, key), i), asked);
+      }
+    }
+  }
+
+  /// A pattern of Direktiv's vocabulary, in which `catch` comes first.
+  void check_pattern(const Node& node, const std::string& path, const Asked& asked) {
+    if (node.kind != Node::Kind::kString || check_pattern_of_codes(node, path)) return;
+    const auto pattern = Pattern::compile(node.text);
+    if (node.text != "*" && !pattern) return;
+    if (pattern && node.text != "*" && !has_characters_of_codes((*pattern)->literal())) {
+      findings_.warning("lint.retry_never", path, node.at,
+                        "nothing is tried again by this: an error code has letters, digits, `.`, "
+                        "`-` and `_` only");
+      return;
+    }
+    const auto matches = [&](const std::string& code) {
+      return node.text == "*" || (*pattern)->matches(code);
+    };
+    const auto& raised = asked.raised.codes;
+    if (!asked.raised.any && std::none_of(raised.begin(), raised.end(), matches)) {
+      findings_.warning(
+          "lint.retry_never", path, node.at,
+          fmt::format("nothing is tried again by this: {}", triable_of(asked.raised)));
+      return;
+    }
+    check_caught_before(node, path, asked);
+  }
+
+  /// Whether a `catch` of each state that the policy is for takes the errors before.
+  void check_caught_before(const Node& node, const std::string& path, const Asked& asked) {
+    const size_t states = asked.catches.size();
+    if (states == 0 || states > kComparedEntries || asked.is_uncaught) return;
+    const std::string all = glob_of(node.text);
+    std::string first;
+    for (const std::vector<Node>* entries : asked.catches) {
+      const auto end = entries->begin() +
+                       static_cast<std::ptrdiff_t>(std::min(entries->size(), kComparedEntries));
+      const auto taken = std::find_if(entries->begin(), end, [&](const Node& entry) {
+        return covers(text_of(entry, "error"), all);
+      });
+      if (taken == end) return;
+      if (first.empty()) first = text_of(*taken, "error");
+    }
+    findings_.warning(
+        "lint.retry_hidden", path, node.at,
+        fmt::format("this is never tried again: {} in `catch` takes it before", in_quotes(first)));
+  }
+
+  /// A glob that takes every code which the pattern of a retry matches.
+  static std::string glob_of(const std::string& pattern) {
+    if (pattern == "*") return "*";
+    const auto compiled = Pattern::compile(pattern);
+    if (!compiled) return "*";
+    const std::string& literal = (*compiled)->literal();
+    switch ((*compiled)->kind()) {
+      case Pattern::Kind::kEquals:
+        return literal;
+      case Pattern::Kind::kPrefix:
+        return literal + "*";
+      case Pattern::Kind::kSuffix:
+        return "*" + literal;
+      case Pattern::Kind::kContains:
+        return "*" + literal + "*";
+      default:
+        return "*";
+    }
+  }
+
+  /// A pattern that spells one of millrace's codes and matches none of them. Whether it is one.
+  bool check_pattern_of_codes(const Node& value, const std::string& path) {
+    std::string spelt;
+    for (const char c : value.text) {
+      if (c != '\\' && c != '^' && c != '$') spelt += c;
+    }
+    const auto pattern = Pattern::compile(value.text);
+    if (!is_reserved_code(spelt) || !pattern) return false;
+    const std::vector<std::string_view> codes = error_code_names();
+    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
+      return (*pattern)->matches(std::string(code));
+    });
+    if (is_known) return false;
+    findings_.warning("lint.unknown_code", path, value.at,
+                      fmt::format("millrace does not raise an error that {} matches{}",
+                                  in_quotes(value.text), did_you_mean(spelt, codes)));
+    return true;
+  }
+
+  /// A code that is not to be tried again; it is compared as a whole.
+  void check_never(const Node& node, const std::string& path, const Asked& asked) {
+    if (node.kind != Node::Kind::kString) return;
+    const std::string& code = node.text;
+    if (!is_identifier(code)) {
+      findings_.warning("lint.unknown_code", path, node.at,
+                        fmt::format("{} is not an error code; an entry is one whole code, without "
+                                    "patterns",
+                                    in_quotes(code)));
+      return;
+    }
+    if (check_code(node, path, code)) return;
+    if (!asked.raised.any && asked.raised.codes.count(code) == 0) {
+      findings_.warning("lint.retry_never", path, node.at,
+                        fmt::format("this has no effect: {}", triable_of(asked.raised)));
+      return;
+    }
+    // A subflow may end with the error of its own call.
+    const bool is_final =
+        asked.has_outside && !asked.has_subflow &&
+        (code == "millrace.timeout.scheduleToStart" || code == "millrace.timeout.scheduleToClose");
+    if (is_final) {
+      findings_.note("lint.retry_never", path, node.at,
+                     "this timeout is never tried again, with or without this entry");
+    }
+  }
+
+  /// `glob` catches or names error codes; those of millrace are a closed set. Whether it names one
+  /// that is not in it.
+  bool check_code(const Node& value, const std::string& path, const std::string& glob) {
+    if (!is_reserved_code(glob)) return false;
+    const std::vector<std::string_view> codes = error_code_names();
+    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
+      return glob_matches(glob, code);
+    });
+    if (is_known) return false;
+    findings_.warning("lint.unknown_code", path, value.at,
+                      fmt::format("millrace does not raise an error with the code {}{}",
+                                  in_quotes(glob), did_you_mean(glob, codes)));
+    return true;
+  }
+
+  const Node& document_;
+  const bool loads_;
+  Findings& findings_;
+  bool is_interrupted_ = false;
+  std::map<std::string, Shared> policies_;  ///< those of actions, by path
+};
+
+}  // namespace
+
+void lint_errors(const Node& document, bool loads, Findings& findings) {
+  ErrorLinter(document, loads, findings).run();
+}
+
+}  // namespace millrace

@@ -1,0 +1,496 @@
+#include "orchestrator/definition/lint_timeouts.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/policy_fields.h"
+#include "orchestrator/definition/lint_graph.h"
+#include "orchestrator/definition/lint_nodes.h"
+#include "policies/duration.h"
+#include "policies/glob.h"
+#include "policies/retry_policy.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kTimeoutNever = "lint.timeout_never";
+constexpr const char* kWaitNever = "lint.wait_never";
+constexpr const char* kRetryNever = "lint.retry_never";
+constexpr const char* kRetryHidden = "lint.retry_hidden";
+
+/// A month has 28 to 31 days.
+Duration at_least(const Span& span) {
+  return span.fixed + std::chrono::hours(24) * 28 * span.months;
+}
+Duration at_most(const Span& span) {
+  return span.fixed + std::chrono::hours(24) * 31 * span.months;
+}
+
+/// A timeout that ends something else.
+struct Bound {
+  std::string name;  ///< as messages call it
+  Span span;
+  bool comes_first = true;  ///< also where both fall on one moment
+};
+
+/// Whether what takes that long never ends before the bound, which began at the same time or
+/// earlier.
+bool is_never(const Span& span, const Bound& bound) {
+  const Duration least = at_least(span);
+  const Duration most = at_most(bound.span);
+  return bound.comes_first ? least >= most : least > most;
+}
+
+/// The same for two that begin at the same moment, whose months then are the same.
+bool is_never_from_one_moment(const Span& span, const Bound& bound) {
+  if (span.months != bound.span.months) return is_never(span, bound);
+  return bound.comes_first ? span.fixed >= bound.span.fixed : span.fixed > bound.span.fixed;
+}
+
+std::optional<Span> span_at(const Node* node) {
+  if (node == nullptr) return std::nullopt;
+  Result<Span> span = Span::parse(node->text);
+  if (!span || span->is_zero()) return std::nullopt;
+  return std::move(*span);
+}
+
+std::string expires_first(const Bound& bound) {
+  return fmt::format(
+      "this has no effect: {} ({}) expires first; write a shorter time here or a "
+      "longer one there",
+      bound.name, bound.span.text);
+}
+
+const Mapping& mapping_of(const Mapping& parent, std::string_view key) {
+  return *parent.find(key)->object;
+}
+
+const Mapping& action_grammar() { return mapping_of(*state_grammar().kind("action"), "action"); }
+const Mapping& function_grammar() { return mapping_of(workflow_grammar(), "functions"); }
+
+WrittenTimeouts timeouts_in(const Node& node, const Mapping& grammar) {
+  Findings none;
+  Fields fields(node, "", none, grammar);
+  return read_timeouts(fields);
+}
+
+/// The workflow's timeouts, as far as they end what a state waits for.
+struct WorkflowBounds {
+  std::optional<Bound> kill, run, execution, interrupt;
+};
+
+class TimeoutLinter {
+ public:
+  TimeoutLinter(const Node& document, bool loads, Findings& findings)
+      : document_(document),
+        loads_(loads),
+        findings_(findings),
+        states_(items_of(document, "states")) {
+    read_bounds();
+    read_ways();
+  }
+
+  void run() {
+    check_workflow();
+    for (size_t i = 0; i < states_.size(); ++i) check_state(i);
+    for (const ActionSite& site : actions_of(document_)) check_action(site);
+    for (const auto& [path, one] : shared_) {
+      if (loads_ || !path.starts_with("functions")) report(path, one);
+    }
+    walk(document_, workflow_grammar(), "", [&](const Place& place) {
+      if (place.rule.object == &retry_grammar()) check_keys(place.member, place.path);
+    });
+  }
+
+ private:
+  void read_bounds() {
+    const auto bound = [](std::string_view name, const Node* node, bool comes_first) {
+      const std::optional<Span> span = span_at(node);
+      return span ? std::optional(Bound{fmt::format("`{}`", name), *span, comes_first})
+                  : std::nullopt;
+    };
+    if (const Node* const timeouts = value_of(document_, "timeouts")) {
+      bounds_.kill = bound("timeouts.kill", value_of(*timeouts, "kill"), false);
+      bounds_.interrupt = bound("timeouts.interrupt", value_of(*timeouts, "interrupt"), false);
+    }
+    bounds_.run = bound("workflowRunTimeout", value_of(document_, "workflowRunTimeout"), false);
+    for (const char* key : {"workflowExecutionTimeout", "timeout"}) {
+      if (!bounds_.execution) bounds_.execution = bound(key, value_of(document_, key), true);
+    }
+  }
+
+  /// Which states an instance may be in behind an interrupt, and behind a failure.
+  void read_ways() {
+    behind_interrupt_.assign(states_.size(), !loads_);
+    behind_failure_.assign(states_.size(), !loads_);
+    if (!loads_) return;  // a transition may be misspelt
+    StateGraph graph = state_graph(document_);
+    if (graph.states.size() != states_.size()) return;
+    std::map<std::string_view, size_t> numbers;
+    for (size_t i = 0; i < states_.size(); ++i) numbers.emplace(graph.states[i].id, i);
+    const auto behind = [&](std::vector<size_t> entries) {
+      graph.entries = std::move(entries);
+      return reachable(graph);
+    };
+    std::vector<size_t> caught;
+    for (const Node& state : states_) {
+      for (const Node& entry : items_of(state, "catch")) {
+        if (!glob_matches(text_of(entry, "error"), "direktiv.cancels.timeout")) continue;
+        const auto to = numbers.find(text_of(entry, "transition"));
+        if (to != numbers.end()) caught.push_back(to->second);
+      }
+    }
+    behind_interrupt_ = behind(std::move(caught));
+    if (const Node* const node = value_of(document_, "on_failure")) {
+      const auto to =
+          numbers.find(node->kind == Node::Kind::kString ? node->text : text_of(*node, "state"));
+      if (to != numbers.end()) behind_failure_ = behind({to->second});
+    }
+  }
+
+  /// Of two timeouts that end the instance the shorter one leaves nothing to the longer one.
+  void check_workflow() {
+    std::set<std::string_view> reported;
+    const auto compare = [&](const char* path, const std::optional<Bound>& one,
+                             const std::optional<Bound>& other, bool other_comes_first) {
+      if (!one || !other || reported.count(path) > 0) return;
+      const Bound bound{other->name, other->span, other_comes_first};
+      if (!is_never_from_one_moment(one->span, bound)) return;
+      reported.insert(path);
+      const Node* node = &document_;
+      std::string_view key = path;
+      if (key.starts_with("timeouts.")) {
+        node = value_of(document_, "timeouts");
+        key.remove_prefix(std::string_view("timeouts.").size());
+      }
+      findings_.warning(kTimeoutNever, path, value_of(*node, key)->at, expires_first(bound));
+    };
+    const char* const whole = value_of(document_, "workflowExecutionTimeout") == nullptr
+                                  ? "timeout"
+                                  : "workflowExecutionTimeout";
+    compare("timeouts.interrupt", bounds_.interrupt, bounds_.kill, true);
+    compare("timeouts.interrupt", bounds_.interrupt, bounds_.run, false);
+    compare("timeouts.interrupt", bounds_.interrupt, bounds_.execution, true);
+    compare("workflowRunTimeout", bounds_.run, bounds_.execution, true);
+    compare("workflowRunTimeout", bounds_.run, bounds_.kill, true);
+    // Each run has its own kill.
+    const Node* const start = value_of(document_, "start");
+    const bool has_one_run = find_retries(document_) == nullptr &&
+                             (start == nullptr || text_of(*start, "type") != "scheduled");
+    if (has_one_run) compare(whole, bounds_.execution, bounds_.kill, false);
+    // Of all of them only kill goes on while the instance cleans up.
+    if (value_of(document_, "on_failure") == nullptr) {
+      compare("timeouts.kill", bounds_.kill, bounds_.run, false);
+      compare("timeouts.kill", bounds_.kill, bounds_.execution, true);
+    }
+    const Member* const retries = find_retries(document_);
+    if (retries != nullptr && bounds_.execution) {
+      check_wait(*retries, retries->key, {*bounds_.execution}, nullptr);
+    }
+  }
+
+  /// What of the workflow ends a wait in that state.
+  std::vector<Bound> bounds_of(size_t state) const {
+    std::vector<Bound> bounds;
+    const auto add = [&](const std::optional<Bound>& bound) {
+      if (bound) bounds.push_back(*bound);
+    };
+    add(bounds_.kill);
+    if (behind_failure_[state]) return bounds;
+    add(bounds_.run);
+    add(bounds_.execution);
+    if (!behind_interrupt_[state]) add(bounds_.interrupt);
+    return bounds;
+  }
+
+  /// The same for what a deadline comes before where both fall on one moment.
+  std::vector<Bound> first_bounds_of(size_t state) const {
+    std::vector<Bound> bounds = bounds_of(state);
+    for (Bound& bound : bounds) bound.comes_first = true;
+    return bounds;
+  }
+
+  static const Bound* shorter(const Span& span, const std::vector<Bound>& bounds) {
+    const auto found = std::find_if(bounds.begin(), bounds.end(),
+                                    [&](const Bound& one) { return is_never(span, one); });
+    return found == bounds.end() ? nullptr : &*found;
+  }
+
+  void check_state(size_t index) {
+    const Node& state = states_[index];
+    const std::string path = path_of("states", index);
+    const std::vector<Bound> bounds = bounds_of(index);
+    const std::string_view type = type_of_state(state);
+    if (const auto timeout = span_at(value_of(state, "timeout"))) {
+      if (const Bound* const bound = shorter(*timeout, bounds)) {
+        findings_.warning(kTimeoutNever, path_of(path, "timeout"), value_of(state, "timeout")->at,
+                          expires_first(*bound));
+      }
+    }
+    if (const Node* const node = type == "delay" ? value_of(state, "duration") : nullptr) {
+      const auto duration = span_at(node);
+      const Bound* const bound = duration ? shorter(*duration, bounds) : nullptr;
+      if (bound != nullptr) {
+        findings_.warning(
+            kWaitNever, path_of(path, "duration"), node->at,
+            fmt::format("this delay is never over: {} ({}) expires first; write a shorter time "
+                        "here or a longer one there",
+                        bound->name, bound->span.text));
+      }
+    }
+    const bool calls = type == "action" || type == "foreach" || type == "parallel" || type.empty();
+    const Member* const retries = find_retries(state);
+    if (!calls && retries != nullptr) {
+      check_wait(*retries, path_of(path, retries->key), first_bounds_of(index), nullptr);
+    }
+  }
+
+  // What a key of an action or a function comes to in each call that it may be for.
+
+  struct Shared {
+    Position at;
+    const char* code = nullptr;  ///< of what is never the case in each call
+    size_t used = 0;             ///< calls that it counts for
+    size_t never = 0;            ///< those of them in which it changes nothing
+    std::string why;             ///< of the first one
+    const char* hidden_code = nullptr;
+    std::string hidden;  ///< why it counts for none
+  };
+
+  void report(const std::string& path, const Shared& one) {
+    if (one.used == 0) {
+      findings_.warning(one.hidden_code, path, one.at, one.hidden);
+    } else if (one.used == one.never) {
+      findings_.warning(one.code, path, one.at, one.why);
+    }
+  }
+
+  void check_action(const ActionSite& site) {
+    const WrittenTimeouts own = timeouts_in(*site.action, action_grammar());
+    WrittenTimeouts all = own;
+    if (site.function != nullptr) {
+      const WrittenTimeouts farther = timeouts_in(*site.function, function_grammar());
+      all = own.over(farther);
+      add_hidden(site, *site.function, site.function_path, farther, own);
+    }
+    if (site.is_async) add_hidden(site, *site.action, site.path, own, {});
+    if (!site.is_async) {
+      for (size_t i = 0; i < kTimeoutKinds; ++i) {
+        if (all.keys[i] != nullptr) check_timeout(site, own, all, static_cast<TimeoutKind>(i));
+      }
+    }
+    check_retries(site, all);
+  }
+
+  static std::string why_hidden(const ActionSite& site) {
+    if (site.is_async) {
+      return "this has no effect: an `async` call is made once, and nothing waits for it";
+    }
+    return "this has no effect: every action that calls the function has one of its own";
+  }
+
+  /// Notes which timeouts this call does not use, as it has `nearer` ones or is not waited for.
+  void add_hidden(const ActionSite& site, const Node& node, const std::string& path,
+                  const WrittenTimeouts& written, const WrittenTimeouts& nearer) {
+    for (size_t i = 0; i < kTimeoutKinds; ++i) {
+      const TimeoutKey* const key = written.keys[i];
+      if (key == nullptr) continue;
+      Shared& one = shared(path, *node.find(key->name), kTimeoutNever);
+      if (site.is_async || nearer.keys[i] != nullptr) one.hidden = why_hidden(site);
+      one.hidden_code = kTimeoutNever;
+    }
+  }
+
+  Shared& shared(const std::string& path, const Member& member, const char* code) {
+    Shared& one = shared_[path_of(path, member.key)];
+    one.at = member.value.at;
+    one.code = code;
+    return one;
+  }
+
+  void check_timeout(const ActionSite& site, const WrittenTimeouts& own, const WrittenTimeouts& all,
+                     TimeoutKind kind) {
+    const auto place = static_cast<size_t>(kind);
+    const TimeoutKey& key = *all.keys[place];
+    const bool is_own = own.keys[place] != nullptr;
+    const Node& node = is_own ? *site.action : *site.function;
+    Shared& one =
+        shared(is_own ? site.path : site.function_path, *node.find(key.name), kTimeoutNever);
+    ++one.used;
+    const Span& span = all.policy[kind]->span;
+    if (span.is_zero()) return;  // it was not read
+    std::string why;
+    if (kind == TimeoutKind::kScheduleToStart && site.is_subflow()) {
+      why = "this has no effect: a subflow begins at once";
+    } else if (const auto bound = first_of(site, all, kind, span)) {
+      why = expires_first(*bound);
+    }
+    if (why.empty()) return;
+    ++one.never;
+    if (one.why.empty()) one.why = std::move(why);
+  }
+
+  /// The first of what bounds the call that ends before.
+  std::optional<Bound> first_of(const ActionSite& site, const WrittenTimeouts& all,
+                                TimeoutKind kind, const Span& span) const {
+    std::vector<Bound> bounds;
+    const auto add = [&](TimeoutKind other) {
+      const auto place = static_cast<size_t>(other);
+      if (all.keys[place] == nullptr || all.policy[other]->span.is_zero()) return;
+      bounds.push_back({fmt::format("`{}`", all.keys[place]->name), all.policy[other]->span});
+    };
+    if (kind != TimeoutKind::kScheduleToClose) add(TimeoutKind::kScheduleToClose);
+    if (kind == TimeoutKind::kHeartbeat) add(TimeoutKind::kStartToClose);
+    add_around(site, bounds);
+    const Bound* const found = shorter(span, bounds);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
+
+  /// What ends the state or the whole.
+  void add_around(const ActionSite& site, std::vector<Bound>& bounds) const {
+    if (const auto timeout = span_at(value_of(*site.state, "timeout"))) {
+      bounds.push_back({"the state's `timeout`", *timeout});
+    }
+    const std::vector<Bound> whole = first_bounds_of(site.state_index);
+    bounds.insert(bounds.end(), whole.begin(), whole.end());
+  }
+
+  // Waits.
+
+  void check_retries(const ActionSite& site, const WrittenTimeouts& all) {
+    const Member* const own = find_retries(*site.action);
+    const Member* const state = find_retries(*site.state);
+    const Member* const function =
+        site.function == nullptr ? nullptr : find_retries(*site.function);
+    std::vector<Bound> bounds;
+    const auto whole = static_cast<size_t>(TimeoutKind::kScheduleToClose);
+    if (all.keys[whole] != nullptr && !all.policy[TimeoutKind::kScheduleToClose]->span.is_zero()) {
+      bounds.push_back({fmt::format("`{}`", all.keys[whole]->name),
+                        all.policy[TimeoutKind::kScheduleToClose]->span});
+    }
+    add_around(site, bounds);
+    const auto add = [&](const Member* member, const std::string& path, bool is_used) {
+      if (member == nullptr) return;
+      Shared& one = shared(path, *member, kWaitNever);
+      one.at = member->at;
+      one.hidden_code = kRetryHidden;
+      if (site.is_async) {
+        one.hidden =
+            "nothing is tried again by this: an `async` call is made once, and nothing "
+            "waits for it";
+      } else if (!is_used) {
+        one.hidden = "nothing is tried again by this: every action has a policy of its own";
+      } else {
+        ++one.used;
+        check_wait(*member, path, bounds, &one);
+      }
+    };
+    add(own, site.path, true);
+    add(state, path_of("states", site.state_index), own == nullptr);
+    add(function, site.function_path, own == nullptr && state == nullptr);
+  }
+
+  /// Whether the first wait of a policy is over before all of the bounds. Reported at once, unless
+  /// it is `shared`.
+  void check_wait(const Member& member, const std::string& path, const std::vector<Bound>& bounds,
+                  Shared* shared) {
+    Findings none;
+    const auto written = read_retries(member, path, none);
+    if (!written || none.has_errors() || !written->policy.allows_after(1)) return;
+    const RetryPolicy& policy = written->policy;
+    Span wait = policy.delay;
+    if (policy.max_delay && at_least(*policy.max_delay) < at_least(wait)) wait = *policy.max_delay;
+    const double shortest = static_cast<double>(at_least(wait).count()) * (1 - policy.jitter);
+    wait.months = 0;
+    wait.fixed = Duration(static_cast<int64_t>(shortest));
+    if (wait.is_zero()) return;
+    const Bound* const bound = shorter(wait, bounds);
+    if (bound == nullptr) return;
+    std::string why = fmt::format(
+        "nothing is tried again by this: {} ({}) expires before the first wait is "
+        "over; write a shorter wait here or a longer time there",
+        bound->name, bound->span.text);
+    if (shared == nullptr) {
+      findings_.warning(kWaitNever, path, member.at, std::move(why));
+      return;
+    }
+    ++shared->never;
+    if (shared->why.empty()) shared->why = std::move(why);
+  }
+
+  // Keys of a policy that change nothing.
+
+  void check_keys(const Member& member, const std::string& path) {
+    Findings none;
+    const auto written = read_retries(member, path, none);
+    if (!written || none.has_errors() || member.value.kind != Node::Kind::kMapping) return;
+    const RetryPolicy& policy = written->policy;
+    for (const RetryKey& key : retry_vocabulary(written->vocabulary).keys) {
+      const Member* found = member.value.find(key.name);
+      if (found == nullptr && !key.spelling.empty()) found = member.value.find(key.spelling);
+      if (found == nullptr || key.required) continue;
+      const std::string_view why = why_idle(key, policy, written->vocabulary);
+      if (!why.empty()) {
+        findings_.warning(kRetryNever, path_of(path, found->key), found->value.at,
+                          fmt::format("this has no effect: {}", why));
+      } else if (key.part == RetryKey::Part::kMaxDelay && is_never_reached(policy)) {
+        findings_.note(kRetryNever, path_of(path, found->key), found->value.at,
+                       "no wait of this policy is longer");
+      }
+    }
+  }
+
+  /// Why the policy is the same without that key; empty: it is another one, or the key says what is
+  /// the case without it.
+  static std::string_view why_idle(const RetryKey& key, const RetryPolicy& policy,
+                                   Vocabulary vocabulary) {
+    using Part = RetryKey::Part;
+    if (key.part == Part::kAttempts) return "";
+    const bool says_nothing = (key.part == Part::kDelay && policy.delay.is_zero()) ||
+                              (key.part == Part::kFactor && policy.factor == 1);
+    if (says_nothing) return "";
+    if (!policy.allows_after(1)) return "the policy allows no second attempt";
+    if (key.part != Part::kFactor && key.part != Part::kMaxDelay) return "";
+    if (policy.delay.is_zero()) return "the first wait is zero, and so are all others";
+    if (key.part == Part::kFactor) {
+      return policy.allows_after(2) ? "" : "there is one wait only, before the second attempt";
+    }
+    if (retry_vocabulary(vocabulary).max_delay_needs_growth && policy.factor <= 1) {
+      return "the waits do not grow; it counts where `exponentialBackoff` is above 1";
+    }
+    return "";
+  }
+
+  /// Whether no wait of the policy is longer than its longest one.
+  static bool is_never_reached(const RetryPolicy& policy) {
+    const auto first = static_cast<double>(at_most(policy.delay).count());
+    double longest = first;
+    if (policy.factor > 1) {
+      if (!policy.attempts) return false;
+      longest = first * std::pow(policy.factor, *policy.attempts - 2.0);
+    }
+    return policy.max_delay && longest <= static_cast<double>(at_least(*policy.max_delay).count());
+  }
+
+  const Node& document_;
+  const bool loads_;
+  Findings& findings_;
+  const std::vector<Node>& states_;
+  WorkflowBounds bounds_;
+  std::vector<bool> behind_interrupt_;
+  std::vector<bool> behind_failure_;
+  std::map<std::string, Shared> shared_;  ///< by path
+};
+
+}  // namespace
+
+void lint_timeouts(const Node& document, bool loads, Findings& findings) {
+  TimeoutLinter(document, loads, findings).run();
+}
+
+}  // namespace millrace

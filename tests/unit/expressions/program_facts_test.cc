@@ -1,0 +1,90 @@
+#include "expressions/program_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(ProgramFacts, KnowAResultThatDoesNotDependOnTheInput) {
+  for (const auto& [program, value] : std::vector<std::pair<const char*, Json>>{
+           {"true", true},
+           {"false", false},
+           {"1 + 2 > 4", false},
+           {"(. | 3)", 3},
+           {"{} | .a", nullptr},
+           {"[1, 2] | length", 2},
+           {"null | not", true},
+           {"\"a\" + \"b\"", "ab"},
+       }) {
+    EXPECT_EQ(facts_of(program).value, value) << program;
+  }
+  for (const char* program : {".", ".a", "not", "length", "[.]", "{a: .a}", "1 + .a", ". | length",
+                              ".a == .a", "true or .a", "now", "\"\\(.a)\""}) {
+    EXPECT_FALSE(facts_of(program).value) << program;
+    EXPECT_FALSE(facts_of(program).error) << program;
+  }
+}
+
+TEST(ProgramFacts, KnowAProgramThatAlwaysFails) {
+  for (const char* program : {"1 + \"a\"", "{} - 1", "3 | .a", "-\"a\""}) {
+    const ProgramFacts facts = facts_of(program);
+    ASSERT_TRUE(facts.error) << program;
+    EXPECT_EQ(facts.error->code, kJqBadCommand);
+  }
+}
+
+TEST(ProgramFacts, KnowTheTypeOfEveryResult) {
+  for (const auto& [program, type] : std::vector<std::pair<const char*, const char*>>{
+           {"3", "number"},
+           {".a | length", "number"},
+           {"-.a", "number"},
+           {".a - 1", "number"},
+           {".a - [1]", "array"},
+           {"[.a]", "array"},
+           {"{a: .a}", "object"},
+           {"{a: .a} + {b: .b}", "object"},
+           {".a == 1", "boolean"},
+           {".a and .b", "boolean"},
+           {"\"\\(.a)\"", "string"},
+           {"({a: .a})", "object"},
+           {"[.a] | .", "array"},
+           {"[.a] // [.b]", "array"},
+           {".", ""},
+           {".a", ""},
+           {".a + [1]", ""},
+           {".a // []", ""},
+           {"[.a] | .[0]", ""},
+           {"map(.a)", ""},
+       }) {
+    EXPECT_EQ(facts_of(program).type, type) << program;
+  }
+}
+
+TEST(ProgramFacts, OfATemplateAreThoseOfItsValue) {
+  const auto of = [](const char* json) { return facts_of(*Template::query(*parse_json(json))); };
+  EXPECT_EQ(of("3").value, Json(3));
+  EXPECT_EQ(of("\"jq(3)\"").value, Json(3));
+  EXPECT_EQ(of("\"3 > 4\"").value, Json(false)) << "a bare text is a program";
+  EXPECT_EQ(of("\"jq(.a) > 3\"").type, "string");
+  EXPECT_FALSE(of("\"jq(.a) > 3\"").value);
+  EXPECT_EQ(of(R"j({"a": "jq(.a)"})j").type, "object");
+  EXPECT_EQ(of(R"j(["jq(.a)"])j").type, "array");
+}
+
+TEST(ProgramFacts, NameTheKeysThatAreReadFromTheInput) {
+  EXPECT_THAT(keys_in_keys(".a.b.c"), ElementsAre(Pair("a", "b")));
+  EXPECT_THAT(keys_in_keys("{x: .a.b, y: [.[\"a.b\"].c]}"),
+              ElementsAre(Pair("a", "b"), Pair("a.b", "c")));
+  EXPECT_THAT(keys_in_keys(". | .a.b"), ElementsAre(Pair("a", "b")));
+  for (const char* program : {".a", ".a[0].b", ".a | .b", ".x | .a.b", "map(.a.b)"}) {
+    EXPECT_THAT(keys_in_keys(program), IsEmpty()) << program;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
