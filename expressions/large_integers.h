@@ -1,26 +1,13 @@
-// jq 1.6 computes with doubles, so an integer past 2^53 that merely passes through comes back
-// rounded. This remembers how the numbers of an input were written, and gives the digits back where
-// there is no doubt whose they are.
+// jq 1.6 computes with doubles, so an integer past 2^53 that merely passes through would come back
+// rounded. Which numbers those are is found here; the worker marks their values on the way in.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace millrace {
 
-class LargeIntegers {
- public:
-  /// Reads the number literals of a valid JSON text that are 2^53 or more (either sign).
-  explicit LargeIntegers(std::string_view json);
-
-  /// The integer literal that jq rounded to this number: nullopt if there was none, or if literals
-  /// of different spellings round to it.
-  std::optional<std::string_view> literal(double rounded) const;
-
- private:
-  std::map<double, std::string> literals_;  // empty text: several spellings, or no integer
-};
+/// Whether a valid JSON text has a number of 2^53 or more (either sign) that is written as an
+/// integer. False for almost every text, at the cost of one look at each byte.
+bool has_large_integer(std::string_view json);
 
 }  // namespace millrace

@@ -11,6 +11,7 @@ namespace {
 using Kind = KeyRule::Kind;
 
 constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
+constexpr const char* kErrorGlob = "^[A-Za-z0-9._*?-]+$";
 constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
 constexpr const char* kPathOfJq = "^\\.[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$";
 constexpr const char* kRetryText = "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,[^()]+\\)\\s*$";
@@ -43,7 +44,7 @@ Json error_glob() {
   Json codes = Json::array();
   for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
   return {{"type", "string"},
-          {"minLength", 1},
+          {"pattern", kErrorGlob},
           {"anyOf",
            {{{"not", {{"pattern", "^([Dd]irektiv|[Mm]illrace)\\."}}}},
             {{"pattern", "[*?]"}},
@@ -66,6 +67,9 @@ Json type_words(const Mapping& mapping) {
 Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
   switch (kind) {
     case Kind::kText:
+      // Whole codes: a pattern among them is equal to none.
+      if (key.is("nonRetryableErrors")) return {{"type", "string"}, {"pattern", kIdentifier}};
+      return text();
     case Kind::kMessage:
     case Kind::kState:
     case Kind::kMediaType:
@@ -98,6 +102,9 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
     case Kind::kType:
       return type_words(mapping);
     case Kind::kQuery:
+      // Of a foreach: what is neither a query nor an array is never one.
+      if (key.is("array")) return {{"type", {"string", "array"}}};
+      return Json::object();
     case Kind::kCommand:
       return Json::object();
     case Kind::kPatterns:

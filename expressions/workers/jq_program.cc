@@ -14,6 +14,7 @@ extern "C" {
 
 #include <fmt/format.h>
 
+#include "base/big_integer.h"
 #include "base/bytes.h"
 #include "expressions/jq_names.h"
 #include "expressions/jq_syntax.h"
@@ -59,10 +60,76 @@ class Jv {
   jv value_;
 };
 
+/// The digits of the input's large integers. libjq rounds them to doubles, and copies a number as
+/// it copies any `jv`, field by field; a number that it computes it makes anew. So a mark in a
+/// field that libjq 1.6 leaves at zero in all its numbers tells one that has passed through
+/// unchanged from one that was computed and happens to be equal.
+class Literals {
+ public:
+  /// A number with those digits.
+  jv number(double rounded, std::string digits) {
+    jv value = jv_number(rounded);
+    digits_.push_back(std::move(digits));
+    value.size = static_cast<int>(digits_.size());
+    return value;
+  }
+
+  /// The digits of a number that is one of these; empty: it was computed, or is no large integer.
+  std::string_view digits_of(jv number) const {
+    const auto mark = static_cast<size_t>(number.size);
+    return mark == 0 || mark > digits_.size() ? std::string_view() : digits_[mark - 1];
+  }
+
+ private:
+  std::vector<std::string> digits_;
+};
+
+/// jq takes a value of Json over with its large integers marked.
+Jv marked(const Json& value, Literals& literals) {
+  constexpr uint64_t kFirstInexact = uint64_t{1} << 53;
+  if (is_big_integer(value)) {
+    return Jv(literals.number(double_of(value), std::string(big_digits(value))));
+  }
+  switch (value.type()) {
+    case Json::value_t::array: {
+      jv array = jv_array_sized(static_cast<int>(value.size()));
+      for (const Json& item : value) array = jv_array_append(array, marked(item, literals).copy());
+      return Jv(array);
+    }
+    case Json::value_t::object: {
+      jv object = jv_object();
+      for (auto member = value.begin(); member != value.end(); ++member) {
+        const std::string& key = member.key();
+        object = jv_object_set(object, jv_string_sized(key.data(), static_cast<int>(key.size())),
+                               marked(*member, literals).copy());
+      }
+      return Jv(object);
+    }
+    case Json::value_t::string: {
+      const auto& text = value.get_ref<const std::string&>();
+      return Jv(jv_string_sized(text.data(), static_cast<int>(text.size())));
+    }
+    case Json::value_t::boolean:
+      return Jv(jv_bool(value.get<bool>() ? 1 : 0));
+    case Json::value_t::number_unsigned:
+    case Json::value_t::number_integer: {
+      const bool is_negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
+      const auto bits = value.get<uint64_t>();
+      const bool is_large = (is_negative ? uint64_t{0} - bits : bits) >= kFirstInexact;
+      return Jv(is_large ? literals.number(value.get<double>(), dump_json(value))
+                         : jv_number(value.get<double>()));
+    }
+    case Json::value_t::number_float:
+      return Jv(jv_number(value.get<double>()));
+    default:
+      return Jv(jv_null());
+  }
+}
+
 /// Writes jq values as compact JSON, up to the limits of a result.
 class Writer {
  public:
-  explicit Writer(const LargeIntegers& integers) : integers_(integers) {}
+  explicit Writer(const Literals& literals) : literals_(literals) {}
 
   /// Keys come in jq's order: the reader's Json sorts them. False if over a limit, see `failure`.
   bool write(const Jv& value, size_t depth = 0) {
@@ -79,7 +146,7 @@ class Writer {
         text_ += "true";
         return true;
       case JV_KIND_NUMBER:
-        write_number(jv_number_value(value.get()));
+        write_number(value.get());
         return true;
       case JV_KIND_STRING:
         write_string(value.text());
@@ -129,13 +196,14 @@ class Writer {
     return true;
   }
 
-  void write_number(double number) {
+  void write_number(jv value) {
+    const double number = jv_number_value(value);
     if (std::isnan(number)) {
       text_ += "null";
       return;
     }
-    if (const auto literal = integers_.literal(number)) {
-      text_ += *literal;
+    if (const std::string_view digits = literals_.digits_of(value); !digits.empty()) {
+      text_ += digits;
       return;
     }
     constexpr double kMaxPlainInteger = 1e17;  // jq writes larger ones with an exponent, too
@@ -165,7 +233,7 @@ class Writer {
     text_ += '"';
   }
 
-  const LargeIntegers& integers_;
+  const Literals& literals_;
   std::string text_;
   EvaluationError failure_;
 };
@@ -208,7 +276,7 @@ std::string message_text(std::string_view text) {
 /// The message of a jq error: what was given to `error`, a string as it is.
 std::string error_text(const Jv& message) {
   if (message.kind() == JV_KIND_STRING) return message_text(message.text());
-  const LargeIntegers none("");
+  const Literals none;
   Writer writer(none);
   const bool written = writer.write(message);
   const auto text = std::move(writer).finish(written);
@@ -290,13 +358,19 @@ void leave_out_of_memory(void*) { _exit(kOutOfMemoryExit); }
 void exit_when_out_of_memory() { jv_nomem_handler(leave_out_of_memory, nullptr); }
 
 struct JqInput::Value {
-  Jv json;  // or an invalid value
-  LargeIntegers integers;
+  Literals literals;
+  Jv json{jv_null()};  // or an invalid value
 };
 
-JqInput::JqInput(std::string_view json)
-    : value_(std::make_unique<Value>(Value{
-          Jv(jv_parse_sized(json.data(), static_cast<int>(json.size()))), LargeIntegers(json)})) {}
+JqInput::JqInput(std::string_view json) : value_(std::make_unique<Value>()) {
+  if (has_large_integer(json)) {
+    if (const Result<Json> parsed = parse_json(json)) {
+      value_->json = marked(*parsed, value_->literals);
+      return;
+    }
+  }
+  value_->json = Jv(jv_parse_sized(json.data(), static_cast<int>(json.size())));
+}
 
 JqInput::~JqInput() = default;
 
@@ -418,7 +492,7 @@ tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, 
   if (!result) {
     return evaluation_failed(kJqBadCommand, "the program has no result, one is wanted");
   }
-  Writer writer(value.integers);
+  Writer writer(value.literals);
   const bool written = writer.write(*result);
   return std::move(writer).finish(written);
 }

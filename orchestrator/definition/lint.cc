@@ -17,6 +17,7 @@
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_errors.h"
 #include "orchestrator/definition/lint_graph.h"
+#include "orchestrator/definition/lint_idle.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
 #include "orchestrator/definition/lint_timeouts.h"
@@ -123,6 +124,7 @@ class Linter {
     lint_calls(document_, context_.names_service, findings_);
     lint_errors(document_, context_.loads, findings_);
     lint_timeouts(document_, context_.loads, findings_);
+    lint_idle(document_, context_.loads, findings_);
   }
 
  private:

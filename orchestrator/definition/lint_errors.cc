@@ -90,7 +90,6 @@ std::string list_of(const Raised& raised) {
 
 /// The same for what a policy is asked about.
 std::string triable_of(const Raised& raised) {
-  if (raised.codes.empty()) return "no error that can come here is ever tried again";
   return "the errors that can be tried again here are " + list_of(raised);
 }
 
@@ -283,6 +282,12 @@ class ErrorLinter {
 
   void check_policy(const Member& member, const std::string& path, const Asked& asked) {
     const Node& policy = member.value;
+    if (!asked.raised.any && asked.raised.codes.empty()) {
+      findings_.warning("lint.retry_never", path, member.at,
+                        "nothing is tried again by this: the state cannot raise an error that is "
+                        "tried again");
+      return;
+    }
     const std::vector<Node>& codes = items_of(policy, "codes");
     for (size_t i = 0; i < codes.size(); ++i) {
       check_pattern(codes[i], path_of(path_of(path, "codes"), i), asked);

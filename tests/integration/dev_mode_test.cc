@@ -91,7 +91,7 @@ TEST_F(DevMode, NamesTheFilesThatItPassesOverOrCannotRead) {
   start();
   EXPECT_TRUE(dev_->error_line("typo.yaml:2:1: error: "));
   EXPECT_TRUE(dev_->error_line("upper.yaml:2:1: error: "));
-  EXPECT_TRUE(dev_->error_line("payload.json: passed over: it has no \"states\""));
+  EXPECT_TRUE(dev_->error_line("payload.json: skipped: it is not a workflow"));
   EXPECT_TRUE(dev_->error_line("link.yaml: No such file or directory"));
   EXPECT_TRUE(dev_->error_line("inner is now revision 1"));
   EXPECT_EQ(dev_->errors().find("pipe.yaml"), std::string::npos);

@@ -132,6 +132,20 @@ std::vector<std::string> notes_of(const std::string& text) {
   return found;
 }
 
+/// `severity path` of the findings with that code.
+std::vector<std::string> places_of(std::string_view code, const std::string& text,
+                                   const LintContext& context) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (document) lint(*document, findings, context);
+  std::vector<std::string> out;
+  for (const Finding& one : findings.sorted()) {
+    if (one.code != code) continue;
+    out.push_back((one.severity == Severity::kNote ? "note " : "warning ") + one.path);
+  }
+  return out;
+}
+
 TEST(LintNotes, PointOutWhatMayBeMeantOtherwise) {
   EXPECT_THAT(
       lint_of(R"(
@@ -217,7 +231,21 @@ TEST(LintOfRetries, WarnsOfThoseThatNoActionTakes) {
   EXPECT_THAT(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f}, "
                        "{function: f, retry: {}}]"),
               IsEmpty());
-  EXPECT_THAT(warnings("type: noop, retries: 'fixed(3, 1s)'"), IsEmpty());
+  EXPECT_THAT(warnings("type: noop, log: jq(.a), retries: 'fixed(3, 1s)'"), IsEmpty());
+}
+
+TEST(LintOfRetries, NotesDefaultsThatNoActionNeeds) {
+  const auto places = [](const char* action) {
+    return places_of("lint.unused",
+                     fmt::format("id: a\ndefaults: temporal\nfunctions: [{{id: f, type: subflow, "
+                                 "workflow: w}}]\nstates: [{{id: a, type: action, {}}}]",
+                                 action),
+                     {});
+  };
+  EXPECT_THAT(places("action: {function: f, retries: 'fixed(3, 1s)'}"),
+              ElementsAre("note defaults"));
+  EXPECT_THAT(places("async: true, action: {function: f}"), ElementsAre("note defaults"));
+  EXPECT_THAT(places("action: {function: f}"), IsEmpty());
 }
 
 TEST(LintOfRetries, AsksCatchFirstInDirektivsVocabularyOnly) {
@@ -499,20 +527,6 @@ TEST(LintOfLargeDefinitions, FindsNothingInThousandsOfEntriesThatDiffer) {
     chain += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
   }
   EXPECT_THAT(lint_of(chain), IsEmpty()) << "what a last transition names is the loader's business";
-}
-
-/// `severity path` of the findings with that code.
-std::vector<std::string> places_of(std::string_view code, const std::string& text,
-                                   const LintContext& context) {
-  Findings findings;
-  const std::optional<Node> document = parse_document(text, findings);
-  if (document) lint(*document, findings, context);
-  std::vector<std::string> out;
-  for (const Finding& one : findings.sorted()) {
-    if (one.code != code) continue;
-    out.push_back((one.severity == Severity::kNote ? "note " : "warning ") + one.path);
-  }
-  return out;
 }
 
 TEST(LintOfCalls, PointsOutACallThatNothingEnds) {

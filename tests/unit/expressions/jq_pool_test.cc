@@ -126,19 +126,39 @@ TEST_F(JqPoolTest, NowIsTheTimeThatIsGiven) {
   EXPECT_EQ(results[2], Json({1630497600.123}));
 }
 
-TEST_F(JqPoolTest, LargeIntegersKeepTheirDigits) {
+TEST_F(JqPoolTest, AnIntegerThatPassesThroughKeepsItsDigits) {
   const char* input =
-      R"({"id":9007199254740993,"other":9007199254740995,"n":-12345678901234567890})";
-  EXPECT_EQ(evaluate("del(.other) | . + {}", input),
-            *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890})"));
+      R"({"id":9007199254740993,"other":9007199254740992,"n":-12345678901234567890,"s":"9007199254740993"})";
+  EXPECT_EQ(
+      evaluate("del(.other) | . + {}", input),
+      *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890,"s":"9007199254740993"})"));
+  EXPECT_EQ(evaluate("[.other, .id] | reverse", input),
+            *parse_json("[9007199254740993,9007199254740992]"))
+      << "also beside one that rounds to the same double";
   for (const char* big : {"-9223372036854775809", "123456789012345678901234567890"}) {
-    const QueryResult kept = evaluate("[.] | reverse | .[0]", big);
-    ASSERT_TRUE(kept) << kept.error().message;
-    EXPECT_EQ(dump_json(*kept), big);
+    for (const char* program : {"[.] | reverse | .[0]", ". as $x | $x", "[.] | sort | first",
+                                "{a: .} | to_entries[0].value", "[.] | add", ". + null",
+                                "[limit(1; .)][0]", "[.] | min"}) {
+      const QueryResult kept = evaluate(program, big);
+      ASSERT_TRUE(kept) << kept.error().message;
+      EXPECT_EQ(dump_json(*kept), big) << program;
+    }
   }
-  EXPECT_EQ(evaluate("map(. + 0)", "[9007199254740992,9007199254740993]"),
-            *parse_json("[9007199254740992,9007199254740992]"))
-      << "which of the two is meant cannot be known";
+}
+
+/// A computed number is jq's double, also where it equals that of an integer of the input.
+TEST_F(JqPoolTest, ANumberThatIsComputedHasNoDigitsOfTheInput) {
+  EXPECT_EQ(evaluate("map(. + 0)", "[9007199254740993,9007199254740994]"),
+            *parse_json("[9007199254740992,9007199254740994]"));
+  for (const char* program :
+       {". + 1 | [.] | first", "[. * 1] | first", "[. - 1] | first", "[-(-(.))] | first", "floor",
+        "[.] | map(. + 0) | add", "tojson | fromjson", "tostring | tonumber"}) {
+    const QueryResult computed = evaluate(program, "123456789012345678901234567890");
+    ASSERT_TRUE(computed) << program << ": " << computed.error().message;
+    EXPECT_EQ(dump_json(*computed), dump_json(Json(123456789012345678901234567890.0))) << program;
+  }
+  EXPECT_EQ(evaluate("[.n, .n + 1, .n] | map(.)", R"({"n":9007199254740993})"),
+            *parse_json("[9007199254740993,9007199254740992,9007199254740993]"));
 }
 
 TEST_F(JqPoolTest, AProgramThatEndsItsWorkerFailsAlone) {

@@ -131,6 +131,20 @@ TEST_F(EditorSchema, PointsOutWhatIsValidAndNeverHappens) {
             "");
 }
 
+TEST_F(EditorSchema, PointsOutValuesThatNoRunCanUse) {
+  const std::string head = "id: a\nstates:\n- {id: a, type: ";
+  const auto retries = [&](const char* code) {
+    return head + "action, action: {function: f, retries: {nonRetryableErrors: [" + code + "]}}}";
+  };
+  EXPECT_NE(complaint(retries("'card.*'")), "");
+  EXPECT_EQ(complaint(retries("card.declined")), "");
+  EXPECT_NE(complaint(head + "noop, catch: [{error: 'card\\.(a|b)'}]}"), "");
+  EXPECT_EQ(complaint(head + "noop, catch: [{error: 'card.?-*'}]}"), "");
+  EXPECT_NE(complaint(head + "foreach, array: 3, action: {function: f}}"), "");
+  EXPECT_NE(complaint(head + "foreach, array: {a: 1}, action: {function: f}}"), "");
+  EXPECT_EQ(complaint(head + "foreach, array: jq(.a), action: {function: f}}"), "");
+}
+
 TEST_F(EditorSchema, RefusesWhatTheLoaderRefuses) {
   const std::string head = "id: a\nstates:\n";
   for (const std::string& text : {
