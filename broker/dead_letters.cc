@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "broker/stored_message.h"
+#include "base/excerpt.h"
 #include "broker/streams.h"
 #include "cloudevents/percent.h"
 
@@ -75,7 +76,7 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
       return fail("dlq.cursor",
                   fmt::format("\"{}\" is no cursor of a list of dead letters; use the "
                               "`next` of the page before",
-                              cursor));
+                              excerpt(cursor)));
     }
   }
   const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;

@@ -5,6 +5,7 @@
 #include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
@@ -222,7 +223,7 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
   acted_ = true;
   if (!data().is_object()) {
     return Raise{{"direktiv.jq.notObject",
-                  fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
+                  fmt::format("\"{}\" cannot be added: the data is {}, not an object", excerpt(key),
                               type_name_of(data()))}};
   }
   if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
