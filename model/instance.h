@@ -213,3 +213,8 @@ struct Instance {
 bool waits_for(const Instance& instance, const Caller& call);
 
 }  // namespace millrace
+/// When the present attempt of a call is given up at the latest, but for the timeouts that begin
+/// with it; none: nothing bounds it. While the instance is paused only what bounds the whole of it
+/// counts.
+std::optional<TimePoint> latest_end(const Instance& instance, const Call& call);
+

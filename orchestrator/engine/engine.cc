@@ -399,6 +399,12 @@ class Stepper {
     proceed({});
   }
 
+  void apply(const ServicesResumed& resumed) {
+    if (!waits_for_calls() || instance_.cancelling) return;
+    Visit visit = visiting({});
+    if (state().services_resumed(visit, resumed.names)) result_.changed = true;
+  }
+
   void apply(const Retry& retry) {
     const StateIndex at = failed_state_of(workflow_, instance_);
     const auto& data = instance_.failed_data ? instance_.failed_data : retry.data;

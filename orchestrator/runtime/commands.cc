@@ -317,7 +317,47 @@ Result<bool> Commands::names_service(NamespaceNumber space, std::string_view ser
   return false;
 }
 
-Result<Json> Commands::run(TimePoint, const PauseService& command) {
+Result<bool> Commands::renew_held(TimePoint now, NamespaceNumber space,
+                                  const ServiceNames* services, Sweep& sweep) {
+  const auto calls_one = [&](const Instance& head) {
+    if (head.calls.empty() || head.cancelling) return false;
+    const auto workflow = draft_.catalog.definition(draft_.tx, head.revision);
+    if (!workflow || head.state >= (*workflow)->states.size()) return false;  // it is damaged
+    const std::vector<std::string> named = (*workflow)->states[head.state]->services();
+    return std::any_of(named.begin(), named.end(), [&](const std::string& name) {
+      return services == nullptr || services->contains(name);
+    });
+  };
+  const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, calls_one));
+  for (const InstanceId& id : some.ids) {
+    Touched* const touched = TRY(instances_.touch(space, id));
+    if (touched == nullptr) continue;  // it is damaged, and must not keep a service from going on
+    TRY(instances_.step(now, *touched, ServicesResumed{services}));
+  }
+  sweep.last = some.last;
+  return !some.last;
+}
+
+Result<bool> Commands::renew_held(TimePoint now, NamespaceNumber space,
+                                  const NamespaceSettings& settings, CreateNamespace& command) {
+  const bool was_unreadable = draft_.catalog.has_unreadable_settings(space);
+  ServiceNames resumed = draft_.catalog.settings(space).paused;
+  std::erase_if(resumed, [&](const std::string& name) { return settings.paused.contains(name); });
+  if (resumed.empty() && !was_unreadable) return true;
+  std::vector<NamespaceNumber> spaces = {space};
+  // Global services of all namespaces are in the settings of this one.
+  if (was_unreadable && command.name == kDefaultNamespace) spaces = draft_.catalog.namespaces();
+  const ServiceNames* const services = was_unreadable ? nullptr : &resumed;
+  for (const NamespaceNumber one : spaces) {
+    if (command.sweeping && one < *command.sweeping) continue;
+    command.sweeping = one;
+    if (!TRY(renew_held(now, one, services, command.sweep))) return false;
+    command.sweep = {};
+  }
+  return true;
+}
+
+Result<Commands::Progress> Commands::run(TimePoint now, const PauseService& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
   if (!TRY(names_service(space, command.name))) {
     return fail("function.not_found",
@@ -326,6 +366,11 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
                             command.space, command.name));
   }
   Json settings = Json::object();
+  PauseService rest = command;
+  const bool resumes =
+      !command.paused && draft_.catalog.settings(space).paused.contains(command.name);
+  const ServiceNames resumed = {command.name};
+  if (resumes && !TRY(renew_held(now, space, &resumed, rest.sweep))) return rest;
   if (const auto record = TRY(read_namespace(draft_.tx, command.space));
       record && !record->settings.empty()) {
     settings = TRY(parse_own_json(record->settings));
@@ -365,7 +410,7 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
   return {};
 }
 
-Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
+Result<Commands::Progress> Commands::run(TimePoint now, const CreateNamespace& command) {
   std::optional<NamespaceSettings> settings;
   if (command.settings) settings = TRY(parse_settings(*command.settings));
   const auto known = draft_.catalog.find_namespace(command.name);
@@ -375,6 +420,8 @@ Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
   if (settings) {
     const NamespaceNumber space = *draft_.catalog.find_namespace(command.name);
     TRY(set_settings(space, *command.settings, *std::move(settings)));
+    CreateNamespace rest = command;
+    if (!TRY(renew_held(now, space, *settings, rest))) return rest;
   }
   return Json{{"name", command.name}, {"created", !exists}};
 }
