@@ -208,6 +208,9 @@ struct Instance {
   /// There is something of a secret in it: its rows are sealed, and what they hold is told nobody.
   bool sealed = false;
 };
+  /// How many attempts `failed_state` had made by then; 0: nothing has failed, or an older build
+  /// did not note it.
+  uint32_t failed_attempt = 0;
 
 /// Whether the instance waits for that attempt of that call.
 bool waits_for(const Instance& instance, const Caller& call);

@@ -317,7 +317,8 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
     if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
     if (deadline) json["deadline"] = format_rfc3339(*deadline);
   }
-  json["attempt"] = attempt;
+  const bool has_failed = has_ended(found->status) && found->failed_attempt > 0;
+  json["attempt"] = has_failed ? found->failed_attempt : attempt;
   if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }

@@ -26,9 +26,9 @@ Reader open(std::string_view bytes) {
 }
 
 /// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
-/// version 4, and since version 5 whence policies count and whether the failed state's data is
-/// kept.
-constexpr uint8_t kHeadVersion = 5;
+/// version 4, since version 5 whence policies count and whether the failed state's data is kept,
+/// and the attempts of the failed state since version 6.
+constexpr uint8_t kHeadVersion = 6;
 
 /// Schedules know their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
@@ -281,6 +281,7 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.first_run);
   writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
   writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
+  writer.varint(instance.failed_attempt);
   return writer.take();
 }
 
@@ -347,6 +348,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.runs_from += Duration(reader.zigzag());
     instance.state_from += Duration(reader.zigzag());
   }
+  if (version >= 6) instance.failed_attempt = get_u32(reader);
   return close(reader, std::move(instance), "instance");
 }
 

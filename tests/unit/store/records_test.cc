@@ -96,11 +96,13 @@ TEST(HeadRecord, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
   head.state_from = kNow + std::chrono::hours(3);
   EXPECT_FALSE(decode_head(encode_head(head)).value().failed_data);
   head.failed_data = LazyJson(Json{{"n", 1}});
+  head.failed_attempt = 300;
   const Instance read = decode_head(encode_head(head)).value();
   EXPECT_EQ(read.first_run, 7u);
   EXPECT_EQ(read.runs_from, head.runs_from);
   EXPECT_EQ(read.state_from, head.state_from);
   EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  EXPECT_EQ(read.failed_attempt, 300u);
   expect_whole(encode_head(head), decode_head);
 }
 
@@ -152,6 +154,11 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
 TEST(HeadRecord, OfOlderVersionsIsRead) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
+  // Version 6 added the attempts of the failed state: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 5;
+  EXPECT_EQ(decode_head(bytes).value().failed_attempt, 0u);
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
   // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
   bytes.resize(bytes.size() - 3);
   bytes[0] = 4;
