@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/big_integer.h"
+#include "base/excerpt.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
 
@@ -40,7 +41,6 @@ std::string_view wanted_by(TimeoutKind kind) {
   }
 }
 
-size_t count(std::span<const Call> calls, Call::Status status) {
 /// How much later a deadline that does not count is looked at again, at least: its resume has it
 /// count anew, whenever that comes.
 constexpr Duration kHeldAgain = std::chrono::hours(1);
@@ -52,6 +52,7 @@ bool waits_for_begin(const Call& call) {
   return call.status == Call::Status::kRunning && call.outside && !call.begun;
 }
 
+size_t count(std::span<const Call> calls, Call::Status status) {
   return static_cast<size_t>(std::count_if(
       calls.begin(), calls.end(), [&](const Call& call) { return call.status == status; }));
 }
@@ -187,6 +188,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
   finish(call, std::move(*result));
+  call.last_error.reset();
   return go_on(visit);
 }
 
@@ -196,11 +198,11 @@ bool CallingState::begun(Visit& visit, size_t index) const {
   const bool counts = std::any_of(timeouts.timeouts.begin(), timeouts.timeouts.end(),
                                   [](const auto& timeout) { return timeout.has_value(); });
   if (visit.calls()[index].begun || !counts) return false;
-  visit.begin_call(index, timeouts);
-  visit.arm_calls();
   const bool was_held = is_held(visit, index);
-  return true;
+  visit.begin_call(index, timeouts);
   if (was_held) visit.count_anew(index, TimeoutKind::kScheduleToClose, timeouts);
+  visit.arm_calls();
+  return true;
 }
 
 Outcome CallingState::silent(Visit& visit, size_t index) const {
@@ -228,6 +230,8 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
                              TimePoint retry_from) const {
   Call& call = visit.calls()[index];
+  call.last_error = {.error = {error.code, shorten(error.message, kMostCallFailureBytes)},
+                     .at = visit.now()};
   const auto retries = policy(visit, index).retries;
   if (retries && may_retry == MayRetry::kYes) {
     AfterFailure next = after_failure(
@@ -277,10 +281,6 @@ Outcome CallingState::resumed(Visit& visit) const {
   return go_on(visit);
 }
 
-Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
-  Call& call = visit.calls()[index];
-  for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    auto& deadline = call.deadlines[i];
 bool CallingState::services_resumed(Visit& visit, const ServiceNames* names) const {
   bool renewed = false;
   for (size_t i = 0; i < visit.calls().size(); ++i) {
@@ -299,12 +299,12 @@ bool CallingState::is_held(const Visit& visit, size_t index) const {
   return waits_for_begin(visit.instance().calls[index]) && visit.is_held(*action(index).function);
 }
 
+Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
+  Call& call = visit.calls()[index];
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    auto& deadline = call.deadlines[i];
     if (!deadline || *deadline > until) continue;
     const auto kind = static_cast<TimeoutKind>(i);
-    if (kind == TimeoutKind::kHeartbeat) {
-      // A child that has done anything since has counted anew from then.
-      const auto timeout = timeouts(visit, index)[kind];
-      const auto moved = visit.last_moved(call);
     const bool may_be_held =
         std::find(kHeldTimeouts.begin(), kHeldTimeouts.end(), kind) != kHeldTimeouts.end();
     if (may_be_held && is_held(visit, index)) {
@@ -312,6 +312,10 @@ bool CallingState::is_held(const Visit& visit, size_t index) const {
       deadline = std::max(*deadline, visit.now() + kHeldAgain);
       continue;
     }
+    if (kind == TimeoutKind::kHeartbeat) {
+      // A child that has done anything since has counted anew from then.
+      const auto timeout = timeouts(visit, index)[kind];
+      const auto moved = visit.last_moved(call);
       if (timeout && moved && timeout->span.after(*moved) > visit.now()) {
         deadline = timeout->span.after(*moved);
         continue;

@@ -39,8 +39,8 @@ constexpr uint8_t kWorkflowVersion = 3;
 /// Namespaces have settings since version 2.
 constexpr uint8_t kNamespaceVersion = 2;
 
-/// Calls have tasks and timeouts since version 2.
-constexpr uint8_t kCallVersion = 2;
+/// Calls have tasks and timeouts since version 2, and their last error since version 3.
+constexpr uint8_t kCallVersion = 3;
 
 /// Tasks know how long an attempt may run since version 2.
 constexpr uint8_t kTaskVersion = 2;
@@ -365,6 +365,10 @@ std::string encode_call(const Call& call) {
   writer.boolean(call.begun);
   put_optional(writer, call.first_at, put_time);
   for (const auto& deadline : call.deadlines) put_optional(writer, deadline, put_time);
+  put_optional(writer, call.last_error, [](Writer& to, const CallFailure& failure) {
+    put_error(to, failure.error);
+    put_time(to, failure.at);
+  });
   return writer.take();
 }
 
@@ -384,6 +388,12 @@ Result<Call> decode_call(std::string_view bytes) {
     call.begun = reader.boolean();
     call.first_at = get_optional(reader, get_time);
     for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
+  }
+  if (version >= 3) {
+    call.last_error = get_optional(reader, [](Reader& from) {
+      WorkflowError error = get_error(from);
+      return CallFailure{.error = std::move(error), .at = get_time(from)};
+    });
   }
   return close(reader, std::move(call), "call");
 }

@@ -203,6 +203,27 @@ TEST(CallRecord, IsReadAsItWasWritten) {
   expect_whole(encode_call(call), decode_call);
 }
 
+TEST(CallRecord, KeepsWhyItsLastAttemptFailed) {
+  Call call{.status = Call::Status::kBetween, .attempt = 2};
+  call.last_error = {.error = {"down", "no route"}, .at = kNow};
+  EXPECT_EQ(decode_call(encode_call(call)).value().last_error, call.last_error);
+  expect_whole(encode_call(call), decode_call);
+}
+
+TEST(CallRecord, OfOlderVersionsIsRead) {
+  const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
+  std::string bytes = encode_call(call);
+  // Version 3 added that there is no last error: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 2;
+  EXPECT_TRUE(decode_call(bytes).value().outside);
+  EXPECT_FALSE(decode_call(bytes).value().last_error);
+  // Version 2 added two booleans, no time of a first attempt and no deadlines: a byte each.
+  bytes.resize(bytes.size() - 7);
+  bytes[0] = 1;
+  EXPECT_EQ(decode_call(bytes).value().attempt, 2u);
+}
+
 TEST(InboxRecord, KeepsAChildThatIsToStart) {
   const InboxRecord record{.errand = StartChild{.space = NamespaceNumber(2),
                                                 .child = id(1),
