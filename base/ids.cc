@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+
 namespace millrace {
 
 InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness) {
@@ -30,7 +32,7 @@ Result<InstanceId> parse_instance_id(std::string_view text) {
   const auto malformed = [&] {
     return fail("id.malformed", fmt::format("\"{}\" is no instance id such as "
                                             "0190b5a4-7c1e-7f2a-8000-0123456789ab",
-                                            text));
+                                            excerpt(text)));
   };
   if (text.size() != 36) return malformed();
   InstanceId id;

@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include "base/big_integer.h"
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -46,6 +47,9 @@ size_t too_deep_at(std::string_view text) {
 // Reading. simdjson does it where it is sure; whatever it does not take (a mistake, an integer of
 // more than 64 bits, a number beyond a double, an escaped surrogate, a very long text) is
 // nlohmann's to judge.
+
+/// How much of what nlohmann says is shown.
+constexpr size_t kLongestMessage = 240;
 
 /// Beyond it the buffers that simdjson keeps are not worth it.
 constexpr size_t kMostFastBytes = size_t{1} << 20;
@@ -171,6 +175,18 @@ void append_integer(T number, std::string& out) {
   out.append(digits.data(), end);
 }
 
+/// A message of nlohmann, which quotes all of what it read last: as long as a value may be, and
+/// with bytes that are no UTF-8.
+std::string with_excerpt(std::string_view message) {
+  const size_t begin = message.find('\'');
+  const size_t end = message.rfind('\'');
+  if (begin == end) return excerpt(message, kLongestMessage);
+  const std::string_view quoted = message.substr(begin + 1, end - begin - 1);
+  return excerpt(std::string(message.substr(0, begin + 1)) + excerpt(quoted) +
+                     std::string(message.substr(end)),
+                 kLongestMessage);
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
@@ -199,15 +215,9 @@ Result<Json> parse_own_json(std::string_view text) {
     return json;
   } catch (const Json::out_of_range& e) {
     return fail("json.number",
-                std::string(without_id(e.what())) + ": a number is at most about 1.8e308");
+                with_excerpt(without_id(e.what())) + ": a number is at most about 1.8e308");
   } catch (const Json::exception& e) {
-    const std::string_view what = without_id(e.what());
-    // nlohmann quotes what it read last; bytes that are no UTF-8 must not travel on in a message.
-    std::string message;
-    for (const char c : what) {
-      if (static_cast<unsigned char>(c) < 0x80) message.push_back(c);
-    }
-    return fail("json.malformed", message);
+    return fail("json.malformed", with_excerpt(without_id(e.what())));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+
 namespace millrace {
 namespace {
 
@@ -43,8 +45,9 @@ std::string format_rfc3339(TimePoint time) {
 
 Result<TimePoint> parse_rfc3339(std::string_view text) {
   const auto malformed = [&] {
-    return fail("time.malformed",
-                fmt::format("\"{}\" is no RFC 3339 time such as 2021-09-01T12:00:00Z", text));
+    return fail(
+        "time.malformed",
+        fmt::format("\"{}\" is no RFC 3339 time such as 2021-09-01T12:00:00Z", excerpt(text)));
   };
   std::string_view rest = text;
   const int year_number = take_number(rest, 4);

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "base/thread.h"
+#include "broker/connect_failure.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/nkey.h"
@@ -30,6 +32,18 @@ constexpr int64_t kShortestWaitMillis = 100;
 constexpr int64_t kLongestWaitMillis = 2'000;
 constexpr int64_t kRoundTripMillis = 1'000;
 constexpr int kIoBufferBytes = 128 << 10;
+constexpr int64_t kAttemptMillis = 2'000;
+constexpr Duration kFirstAttempt{100};
+constexpr Duration kLastAttempt{10'000};
+
+/// Of one connection: each message to a subject that is not permitted has one.
+constexpr size_t kMostViolationsLogged = 16;
+constexpr std::string_view kGrantIt =
+    "give the user that permission (docs/nats.md, \"Permissions\")";
+
+bool is_violation(std::string_view complaint) {
+  return complaint.starts_with("Permissions Violation");
+}
 
 /// 100 ms, doubled with each failure up to 2 s, less up to a half so that clients do not come back
 /// all at once.
@@ -82,6 +96,8 @@ struct Connection::State {
   bool closed = false;  ///< nats.c is through with `handle` and calls us no more
   bool stopping = false;
   std::string complaint;
+  std::string reason;  ///< why it is not connected, in a sentence; empty: not known yet
+  size_t violations_logged = 0;
   std::shared_ptr<natsConnection> handle;
   std::vector<NatsSubscriptionHandle> retired;  ///< freed when the read loop is past them
 
@@ -91,12 +107,18 @@ struct Connection::State {
 
   std::thread keeper;
 
+  /// What the attempt beside nats.c has of the settings, and what the connection has beyond that.
+  Result<NatsOptionsHandle> make_login_options() const;
   Result<NatsOptionsHandle> make_options();
   Status connect();
+  void find_reason();
+  std::string why_disconnected() const;
+  void complain(std::string text);
   void keep();
   void tell(LinkChange change);
   void set_connected(bool now);
   Status check_usable(std::string_view doing) const;
+  Error request_error(natsStatus status, std::string_view subject, std::string_view doing) const;
   bool allowed() const { return std::chrono::steady_clock::now() < allowed_until.load(); }
   bool is_connected() const {
     const std::lock_guard lock(mutex);
@@ -106,7 +128,7 @@ struct Connection::State {
   static State& of(void* closure) { return *static_cast<State*>(closure); }
 };
 
-Result<NatsOptionsHandle> Connection::State::make_options() {
+Result<NatsOptionsHandle> Connection::State::make_login_options() const {
   natsOptions* raw = nullptr;
   natsStatus status = natsOptions_Create(&raw);
   NatsOptionsHandle options(raw);
@@ -118,17 +140,6 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
   for (const std::string& server : settings.servers) servers.push_back(server.c_str());
   set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
   set(natsOptions_SetName, settings.name.c_str());
-  set(natsOptions_SetSendAsap, settings.send_at_once);
-  set(natsOptions_SetIOBufSize, kIoBufferBytes);
-  set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
-  set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});
-  set(natsOptions_SetMaxPingsOut, 2);
-  set(natsOptions_SetFailRequestsOnDisconnect, true);
-  set(natsOptions_SetMaxReconnect, -1);
-  set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
-  // As good as off: the outbox is the buffer, and what waits here would be sent behind its back.
-  set(natsOptions_SetReconnectBufSize, 1);
-
   if (!settings.user.empty()) {
     set(natsOptions_SetUserInfo, settings.user.c_str(), settings.password.c_str());
   }
@@ -154,6 +165,34 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
         or_null(settings.tls_key_file));
   }
 
+  if (status != NATS_OK) {
+    return fail("broker.settings",
+                fmt::format("the settings of the connection to {} are refused: "
+                            "{}",
+                            shown(settings.servers), natsStatus_GetText(status)));
+  }
+  return options;
+}
+
+Result<NatsOptionsHandle> Connection::State::make_options() {
+  NatsOptionsHandle options = TRY(make_login_options());
+  natsOptions* const raw = options.get();
+  natsStatus status = NATS_OK;
+  const auto set = [&](auto function, auto... arguments) {
+    if (status == NATS_OK) status = function(raw, arguments...);
+  };
+
+  set(natsOptions_SetSendAsap, settings.send_at_once);
+  set(natsOptions_SetIOBufSize, kIoBufferBytes);
+  set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
+  set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});
+  set(natsOptions_SetMaxPingsOut, 2);
+  set(natsOptions_SetFailRequestsOnDisconnect, true);
+  set(natsOptions_SetMaxReconnect, -1);
+  set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
+  // As good as off: the outbox is the buffer, and what waits here would be sent behind its back.
+  set(natsOptions_SetReconnectBufSize, 1);
+
   void* const closure = this;
   set(natsOptions_SetRetryOnFailedConnect, true,
       natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(true); }),
@@ -172,8 +211,7 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
       natsErrHandler([](natsConnection* connection, natsSubscription*, natsStatus, void* state) {
         const char* text = nullptr;
         natsConnection_GetLastError(connection, &text);
-        const std::lock_guard lock(of(state).mutex);
-        if (text != nullptr) of(state).complaint = text;
+        if (text != nullptr) of(state).complain(text);
       }),
       closure);
   set(natsOptions_SetClosedCB, natsConnectionHandler([](natsConnection* connection, void* state) {
@@ -220,15 +258,58 @@ Status Connection::State::connect() {
   return {};
 }
 
+/// nats.c does not say why it cannot connect, so this makes an attempt of its own.
+void Connection::State::find_reason() {
+  std::string found;
+  if (Result<NatsOptionsHandle> options = make_login_options()) {
+    natsOptions_SetAllowReconnect(options->get(), false);
+    natsOptions_SetTimeout(options->get(), kAttemptMillis);
+    natsConnection* raw = nullptr;
+    const natsStatus status = natsConnection_Connect(&raw, options->get());
+    const char* const detail = status == NATS_OK ? nullptr : nats_GetLastError(nullptr);
+    const std::unique_ptr<natsConnection, decltype(&natsConnection_Destroy)> attempt(
+        raw, natsConnection_Destroy);
+    if (status != NATS_OK) {
+      found = explain_connect_failure(status, detail == nullptr ? "" : detail, settings.servers);
+    }
+  } else {
+    found = options.error().message;
+  }
+  const std::lock_guard lock(mutex);
+  if (!connected) reason = std::move(found);
+}
+
+/// What the server complains about. Missing permissions are logged: what they keep from happening
+/// may be a message without an answer.
+void Connection::State::complain(std::string text) {
+  const std::lock_guard lock(mutex);
+  const bool is_new = complaint != text;
+  complaint = std::move(text);
+  if (!is_new || !is_violation(complaint) || violations_logged >= kMostViolationsLogged) return;
+  ++violations_logged;
+  spdlog::warn("NATS: {}; {}", complaint, kGrantIt);
+}
+
 /// nats.c closes a connection whose login was refused twice; a login may be mended, so go on.
 void Connection::State::keep() {
   name_thread("connection");
+  Duration wait = kFirstAttempt;
   std::unique_lock lock(mutex);
   while (!stopping) {
-    if (!closed) {
+    if (!closed && connected) {
+      wait = kFirstAttempt;
       changed.wait(lock);
       continue;
     }
+    changed.wait_for(lock, closed ? Duration(0) : wait,
+                     [this] { return stopping || connected || closed; });
+    if (stopping) return;
+    if (!closed && connected) continue;
+    lock.unlock();
+    find_reason();
+    lock.lock();
+    wait = std::min(wait * 2, kLastAttempt);
+    if (!closed) continue;
     connected = false;
     changed.wait_for(lock, Duration(kLongestWaitMillis), [this] { return stopping; });
     if (stopping) return;
@@ -243,18 +324,40 @@ void Connection::State::set_connected(bool now) {
   {
     const std::lock_guard lock(mutex);
     connected = now;
+    if (now) {
+      reason.clear();
+      complaint.clear();
+    }
     changed.notify_all();
   }
   if (now && !allowed()) return;
   tell(now ? LinkChange::kConnected : LinkChange::kDisconnected);
 }
 
+std::string Connection::State::why_disconnected() const {
+  const std::lock_guard lock(mutex);
+  if (!reason.empty()) return reason;
+  return fmt::format("not connected to {}{}{}", shown(settings.servers),
+                     complaint.empty() ? "" : ": ", complaint);
+}
+
+/// The error of a request that had no answer: NATS drops what a user may not publish, and answers
+/// on subjects to which he may not subscribe, and complains beside that.
+Error Connection::State::request_error(natsStatus status, std::string_view subject,
+                                       std::string_view doing) const {
+  Error error = nats_error(status, doing);
+  const std::lock_guard lock(mutex);
+  if (status != NATS_TIMEOUT || !is_violation(complaint)) return error;
+  const bool is_about_it = complaint.find(fmt::format("\"{}\"", subject)) != std::string::npos;
+  const bool is_about_answers = complaint.find("Subscription") != std::string::npos;
+  if (!is_about_it && !is_about_answers) return error;
+  error.message += fmt::format("; NATS says: {}; {}", complaint, kGrantIt);
+  return error;
+}
+
 Status Connection::State::check_usable(std::string_view doing) const {
   if (!is_connected()) {
-    const std::lock_guard lock(mutex);
-    return fail("broker.unreachable",
-                fmt::format("{}: not connected to {}{}{}", doing, shown(settings.servers),
-                            complaint.empty() ? "" : ": ", complaint));
+    return fail("broker.unreachable", fmt::format("{}: {}", doing, why_disconnected()));
   }
   if (!allowed()) {
     return fail("broker.unreachable",
@@ -334,7 +437,7 @@ Result<NatsMessage> Connection::request(std::string_view subject, std::string_vi
       natsConnection_Request(&raw, handle().get(), std::string(subject).c_str(), data.data(),
                              static_cast<int>(data.size()), at_most.count());
   const NatsMsgHandle answer(raw);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, doing));
+  if (status != NATS_OK) return tl::unexpected(state_->request_error(status, subject, doing));
   NatsMessage message;
   read_message(answer.get(), message);
   return message;
@@ -361,7 +464,9 @@ Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_
     status = natsConnection_RequestMsg(&answered, handle().get(), raw, at_most.count());
   }
   const NatsMsgHandle answer(answered);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, doing));
+  if (status != NATS_OK) {
+    return tl::unexpected(state_->request_error(status, message.subject, doing));
+  }
   NatsMessage read;
   read_message(answer.get(), read);
   return read;
@@ -386,6 +491,8 @@ size_t Connection::max_payload() const {
   const int64_t most = natsConnection_GetMaxPayload(handle().get());
   return most > 0 ? static_cast<size_t>(most) : size_t{1} << 20;  // not known before the first
 }
+
+std::string Connection::why_disconnected() const { return state_->why_disconnected(); }
 
 std::string Connection::last_complaint() const {
   const std::lock_guard lock(state_->mutex);

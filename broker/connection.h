@@ -100,7 +100,11 @@ class Connection {
   /// The largest message that the server takes, headers included.
   size_t max_payload() const;
 
-  /// What the server last complained about, for messages; empty: nothing.
+  /// Why it is not connected and what to do, as far as is known: found out by an attempt beside
+  /// that of nats.c, which comes 100 ms to 10 s after the one before.
+  std::string why_disconnected() const;
+
+  /// What the server last complained about since it was connected, for messages; empty: nothing.
   std::string last_complaint() const;
 
   /// The handle of nats.c, for the rest of broker/. It changes when the library gives up for good

@@ -1,5 +1,6 @@
 #include "broker/dead_letters.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/excerpt.h"
 #include "broker/stored_message.h"
 #include "broker/streams.h"
 #include "cloudevents/percent.h"
@@ -64,10 +66,21 @@ Json list_item(const StoredMessage& stored) {
           {"encoding", text ? "utf-8" : "base64"}};
 }
 
+/// Whether the letter is one of that namespace, or came while there was none of its name. Those
+/// without a number are of an earlier release, or of an event that was too large: their time
+/// decides.
+bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
+  const std::string* const number = find_header(stored.message.headers, kDeadLetterNamespace);
+  if (number == nullptr) return broker_time(stored.stamped) >= identity.created_at;
+  return *number == "0" || *number == std::to_string(static_cast<uint32_t>(identity.number));
+}
+
 }  // namespace
 
 Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
-                               std::string_view space, size_t limit, std::string_view cursor) {
+                               std::string_view space,
+                               const std::optional<NamespaceIdentity>& identity, size_t limit,
+                               std::string_view cursor) {
   uint64_t last = 0;
   if (!cursor.empty()) {
     const char* const end = cursor.data() + cursor.size();
@@ -75,23 +88,28 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
       return fail("dlq.cursor",
                   fmt::format("\"{}\" is no cursor of a list of dead letters; use the "
                               "`next` of the page before",
-                              cursor));
+                              excerpt(cursor)));
     }
   }
   const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;
   const std::string subjects = fmt::format("{}.dlq.{}.>", prefix, subject_token(space));
   Json page = {{"items", Json::array()}};
-  while (true) {
+  for (size_t read = 0;; ++read) {
     const Result<StoredMessage> stored =
         fetch_stored(connection, stream, {{"seq", last + 1}, {"next_by_subj", subjects}});
     if (!stored && stored.error().code == "broker.not_found") return page;
     if (!stored) return tl::unexpected(stored.error());
-    if (page["items"].size() == limit) {  // there is one more
+    const bool is_listed = !identity || is_of(*stored, *identity);
+    if (is_listed && page["items"].size() == limit) {  // there is one more
       page["next"] = std::to_string(last);
       return page;
     }
-    page["items"].push_back(list_item(*stored));
+    if (is_listed) page["items"].push_back(list_item(*stored));
     last = stored->sequence;
+    if (read + 1 >= std::max(limit + 1, kMostLettersRead)) {
+      page["next"] = std::to_string(last);
+      return page;
+    }
   }
 }
 

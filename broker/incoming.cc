@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+
 namespace millrace {
 
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
@@ -14,7 +16,7 @@ Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
     Error reason{"event.subject",
                  fmt::format("the subject \"{}\" names no namespace and type; expected "
                              "{}<namespace>.<type>",
-                             message.subject, as.prefix)};
+                             excerpt(message.subject), as.prefix)};
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(reason), std::move(message)};
   }
   Result<EncodedEvent> event = EncodedEvent::take(message);

@@ -131,7 +131,7 @@ void StreamOwner::run() {
     } else {
       health_ = looked;
       failed_ = connection_.connected();
-      if (failed_ && std::exchange(logged, looked.error().code) != looked.error().code) {
+      if (std::exchange(logged, looked.error().message) != looked.error().message) {
         spdlog::warn("the streams are not used: {}", looked.error().message);
       }
       changed_.notify_all();
@@ -149,7 +149,7 @@ bool StreamOwner::pause(Duration time) {
 /// One look at the newest message, and what follows from it.
 Status StreamOwner::look() {
   if (!connection_.connected()) {
-    return fail("broker.unreachable", "who owns the streams is not known: not connected to NATS");
+    return fail("broker.unreachable", connection_.why_disconnected());
   }
   if (!listen()) return fail("broker.unreachable", "subscribing to questions for the owner failed");
   const Time asked_at = steady_clock::now();

@@ -247,9 +247,10 @@ class Server::Parts {
                    return pool_->check_schemas(schemas);
                  },
              .dead_letters =
-                 [this](std::string_view space, size_t limit, std::string_view cursor) {
-                   return list_dead_letters(*connection_, settings_.streams.prefix, space, limit,
-                                            cursor);
+                 [this](std::string_view space, const std::optional<NamespaceIdentity>& identity,
+                        size_t limit, std::string_view cursor) {
+                   return list_dead_letters(*connection_, settings_.streams.prefix, space, identity,
+                                            limit, cursor);
                  },
              .info = describe(settings_)}),
         workers_(*working_, processor_,

@@ -154,7 +154,7 @@ Result<Event> decode_object(std::string_view text, size_t max_bytes) {
       std::optional<std::string_view>& slot = *name == "data" ? data.data : data.base64;
       if (slot) {
         return fail(kEventDuplicateAttribute.code,
-                    fmt::format("member \"{}\" is given twice; expected once", *name));
+                    fmt::format("member {} is given twice; expected once", shown(*name)));
       }
       slot = member.value;
       continue;

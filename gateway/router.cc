@@ -6,12 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/excerpt.h"
 #include "cloudevents/percent.h"
 #include "gateway/problem.h"
 #include "model/findings.h"
 
 namespace millrace {
 namespace {
+
+/// How much of a path, or of a list of names, a message shows.
+constexpr size_t kLongestPart = 240;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
@@ -64,8 +68,9 @@ Status read_query(std::string_view text, const Route& route, Request& request) {
   }
   if (unknown.empty()) return {};
   return fail("request.unknown_parameter",
-              fmt::format("unknown: {}; {} {} here takes {}", fmt::join(unknown, ", "),
-                          request.method, request.path,
+              fmt::format("unknown: {}; {} {} here takes {}",
+                          excerpt(fmt::format("{}", fmt::join(unknown, ", ")), kLongestPart),
+                          request.method, excerpt(request.path, kLongestPart),
                           route.query.empty() ? "no parameters"
                                               : fmt::format("{}", fmt::join(route.query, ", "))));
 }

@@ -39,6 +39,17 @@ struct DeadLetter {
   Error reason;
   uint64_t sequence = 0;
   NatsMessage message;
+  /// The namespace that had that name when the message was for it; none: the one that has it now.
+  std::optional<NamespaceNumber> number = std::nullopt;
+};
+
+/// The header of a dead letter that has the number of its namespace, or 0 where there was none.
+inline constexpr std::string_view kDeadLetterNamespace = "Millrace-Namespace";
+
+/// What tells a namespace from an earlier one of the same name.
+struct NamespaceIdentity {
+  NamespaceNumber number{};
+  TimePoint created_at;
 };
 
 /// Evaluate what the fast lane does not take. Comes back as EvaluatedInput: `before` and behind it

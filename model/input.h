@@ -167,11 +167,15 @@ struct PauseService {
   std::string space;
   std::string name;
   bool paused = true;
+  Sweep sweep;
 };
 /// Makes it, unless it is there, and sets its settings, if there are any.
 struct CreateNamespace {
   std::string name;
   std::optional<Json> settings = std::nullopt;  ///< orchestrator/runtime/settings.h
+  /// Whose instances are renewed, where the settings have services go on: none: those of the first.
+  std::optional<NamespaceNumber> sweeping = std::nullopt;
+  Sweep sweep = {};
 };
 struct DeleteNamespace {
   std::string name;

@@ -40,4 +40,16 @@ bool waits_for(const Instance& instance, const Caller& call) {
   return own.status == Call::Status::kRunning && own.attempt == call.attempt;
 }
 
+std::optional<TimePoint> latest_end(const Instance& instance, const Call& call) {
+  std::optional<TimePoint> end;
+  if (!instance.paused) {
+    end = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
+  }
+  for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;
+    end = std::min(end.value_or(timer.deadline), timer.deadline);
+  }
+  return end;
+}
+
 }  // namespace millrace

@@ -104,6 +104,17 @@ struct Listener {
 /// What came of a call: a value, or the error that the caller is to see as its own.
 using CallResult = tl::expected<LazyJson, WorkflowError>;
 
+/// Why the last attempt of a call that has failed did.
+struct CallFailure {
+  WorkflowError error;  ///< its message is cut to kMostCallFailureBytes
+  TimePoint at;
+
+  bool operator==(const CallFailure&) const = default;
+};
+
+/// The length at which the message of a CallFailure is cut: the history has the whole of it.
+inline constexpr size_t kMostCallFailureBytes = 1'024;
+
 /// One action of a state, from when the state was entered until it is left (docs/FORMATS.md).
 struct Call {
   // On disk: never renumber.
@@ -126,6 +137,8 @@ struct Call {
   LazyJson input;       ///< null once no attempt can need it any more
   LazyJson result;      ///< kDone
   bool sealed = false;  ///< there is something of a secret in its input
+  /// Of the attempt before, until the call has succeeded; none: no attempt has failed.
+  std::optional<CallFailure> last_error;
 };
 
 /// Whose call an instance is.
@@ -195,6 +208,9 @@ struct Instance {
   /// The data as `failed_state` found it; none: nothing has failed, or an older build did not keep
   /// it.
   std::optional<LazyJson> failed_data;
+  /// How many attempts `failed_state` had made by then; 0: nothing has failed, or an older build
+  /// did not note it.
+  uint32_t failed_attempt = 0;
   std::optional<Caller> caller;  ///< who waits for its end; none: nobody does
   uint32_t depth = 0;            ///< how many callers there are above it
   std::string idempotency_key;   ///< of the call that started it; empty: none
@@ -211,5 +227,10 @@ struct Instance {
 
 /// Whether the instance waits for that attempt of that call.
 bool waits_for(const Instance& instance, const Caller& call);
+
+/// When the present attempt of a call is given up at the latest, but for the timeouts that begin
+/// with it; none: nothing bounds it. While the instance is paused only what bounds the whole of it
+/// counts.
+std::optional<TimePoint> latest_end(const Instance& instance, const Call& call);
 
 }  // namespace millrace

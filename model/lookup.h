@@ -27,6 +27,11 @@ class Lookup {
   /// What calls of that service have where nothing nearer says otherwise; null: nothing.
   virtual const ServicePolicy* service_policy(NamespaceNumber space,
                                               const NamedService& service) const = 0;
+  /// Whether calls of that service wait until it goes on: it is paused, or it is not known where it
+  /// is, since the settings can't be read.
+  virtual bool is_held(NamespaceNumber /*space*/, const NamedService& /*service*/) const {
+    return false;
+  }
   /// What the ids of calls are keyed with, so that only this store can compute them; empty: they
   /// are not.
   virtual std::string_view id_key() const { return {}; }

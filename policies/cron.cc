@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "policies/duration.h"
-#include "policies/excerpt.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "policies/excerpt.h"
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <date/tz.h>
 #include <fmt/format.h>
 
-#include "policies/excerpt.h"
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -58,7 +58,7 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
     found->get_info(date::sys_seconds());  // reads its file
     return TimeZone(&*found);
   } catch (const std::exception& e) {
-    return fail("zone.database", fmt::format("time zone {}: {}", name, e.what()));
+    return fail("zone.database", fmt::format("time zone {}: {}", excerpt(name), e.what()));
   }
 }
 

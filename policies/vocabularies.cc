@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "policies/excerpt.h"
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {

@@ -1,11 +1,14 @@
 #include "states/calling_state.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/big_integer.h"
+#include "base/excerpt.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
 
@@ -36,6 +39,17 @@ std::string_view wanted_by(TimeoutKind kind) {
     default:
       return "end";
   }
+}
+
+/// How much later a deadline that does not count is looked at again, at least: its resume has it
+/// count anew, whenever that comes.
+constexpr Duration kHeldAgain = std::chrono::hours(1);
+
+/// The timeouts of a call that do not count while no worker has begun it and its service is paused.
+constexpr std::array kHeldTimeouts = {TimeoutKind::kScheduleToStart, TimeoutKind::kScheduleToClose};
+
+bool waits_for_begin(const Call& call) {
+  return call.status == Call::Status::kRunning && call.outside && !call.begun;
 }
 
 size_t count(std::span<const Call> calls, Call::Status status) {
@@ -174,16 +188,19 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
   }
   visit.tell(HistoryKind::kReturned, std::move(told));
   finish(call, std::move(*result));
+  call.last_error.reset();
   return go_on(visit);
 }
 
 bool CallingState::begun(Visit& visit, size_t index) const {
-  // Where nothing counts from here on, nobody has to know it after a restart.
+  // Where nothing counts, nobody has to know it after a restart.
   const TimeoutPolicy timeouts = this->timeouts(visit, index);
-  const bool counts = timeouts[TimeoutKind::kScheduleToStart] ||
-                      timeouts[TimeoutKind::kStartToClose] || timeouts[TimeoutKind::kHeartbeat];
+  const bool counts = std::any_of(timeouts.timeouts.begin(), timeouts.timeouts.end(),
+                                  [](const auto& timeout) { return timeout.has_value(); });
   if (visit.calls()[index].begun || !counts) return false;
+  const bool was_held = is_held(visit, index);
   visit.begin_call(index, timeouts);
+  if (was_held) visit.count_anew(index, TimeoutKind::kScheduleToClose, timeouts);
   visit.arm_calls();
   return true;
 }
@@ -213,6 +230,8 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
 Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
                              TimePoint retry_from) const {
   Call& call = visit.calls()[index];
+  call.last_error = {.error = {error.code, shorten(error.message, kMostCallFailureBytes)},
+                     .at = visit.now()};
   const auto retries = policy(visit, index).retries;
   if (retries && may_retry == MayRetry::kYes) {
     AfterFailure next = after_failure(
@@ -262,12 +281,37 @@ Outcome CallingState::resumed(Visit& visit) const {
   return go_on(visit);
 }
 
+bool CallingState::services_resumed(Visit& visit, const ServiceNames* names) const {
+  bool renewed = false;
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    const auto* const service = std::get_if<NamedService>(&action(i).function->runs);
+    if (service == nullptr || !waits_for_begin(visit.calls()[i])) continue;
+    if (names != nullptr && !names->contains(service->name)) continue;
+    const TimeoutPolicy timeouts = this->timeouts(visit, i);
+    for (const TimeoutKind kind : kHeldTimeouts) visit.count_anew(i, kind, timeouts);
+    renewed = true;
+  }
+  if (renewed) visit.arm_calls();
+  return renewed;
+}
+
+bool CallingState::is_held(const Visit& visit, size_t index) const {
+  return waits_for_begin(visit.instance().calls[index]) && visit.is_held(*action(index).function);
+}
+
 Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const {
   Call& call = visit.calls()[index];
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     auto& deadline = call.deadlines[i];
     if (!deadline || *deadline > until) continue;
     const auto kind = static_cast<TimeoutKind>(i);
+    const bool may_be_held =
+        std::find(kHeldTimeouts.begin(), kHeldTimeouts.end(), kind) != kHeldTimeouts.end();
+    if (may_be_held && is_held(visit, index)) {
+      visit.count_anew(index, kind, timeouts(visit, index));
+      deadline = std::max(*deadline, visit.now() + kHeldAgain);
+      continue;
+    }
     if (kind == TimeoutKind::kHeartbeat) {
       // A child that has done anything since has counted anew from then.
       const auto timeout = timeouts(visit, index)[kind];

@@ -39,6 +39,7 @@ class CallingState : public State {
   Outcome overdue(Visit& visit, TimePoint until) const final;
   Outcome attempts_due(Visit& visit) const final;
   Outcome resumed(Visit& visit) const final;
+  bool services_resumed(Visit& visit, const ServiceNames* names) const final;
 
  protected:
   /// How many of the calls have to succeed.
@@ -75,6 +76,7 @@ class CallingState : public State {
                  TimePoint retry_from = {}) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
   Outcome overdue(Visit& visit, size_t index, TimePoint until) const;
+  bool is_held(const Visit& visit, size_t index) const;
   Outcome go_on(Visit& visit) const;
   void start(Visit& visit, size_t index) const;
 

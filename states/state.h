@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +41,9 @@ struct GiveUp {
 struct Park {};
 
 using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
+
+/// Names of services, as functions give them.
+using ServiceNames = std::set<std::string, std::less<>>;
 
 class State {
  public:
@@ -81,6 +86,11 @@ class State {
 
   /// It goes on after a pause: the timeouts of its calls count anew.
   virtual Outcome resumed(Visit& visit) const;
+
+  /// Services that were paused go on, those of these names, or, with null, all: of calls of theirs
+  /// that no worker has begun, the timeouts that were held count anew. Returns whether there were
+  /// any.
+  virtual bool services_resumed(Visit& visit, const ServiceNames* names) const;
 
   /// The delay that the visit armed is over.
   virtual Outcome elapsed(Visit& visit) const;

@@ -5,6 +5,7 @@
 #include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
@@ -222,7 +223,7 @@ std::optional<Raise> Visit::put(const std::string& key, Json value) {
   acted_ = true;
   if (!data().is_object()) {
     return Raise{{"direktiv.jq.notObject",
-                  fmt::format("\"{}\" cannot be added: the data is {}, not an object", key,
+                  fmt::format("\"{}\" cannot be added: the data is {}, not an object", excerpt(key),
                               type_name_of(data()))}};
   }
   if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
@@ -320,11 +321,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
     if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
     const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
     if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
-    task.deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)];
-    for (const Timer& timer : instance_.timers) {
-      if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kInterrupt) continue;
-      task.deadline = std::min(task.deadline.value_or(timer.deadline), timer.deadline);
-    }
+    task.deadline = latest_end(instance_, call);
     effects_.emplace_back(std::move(task));
   } else {
     begin_call(index, policy.timeouts);
@@ -355,10 +352,19 @@ void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
 
 void Visit::count_anew(size_t index, const TimeoutPolicy& timeouts) {
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    auto& deadline = instance_.calls[index].deadlines[i];
-    const auto& timeout = timeouts.timeouts[i];
-    if (deadline && timeout) deadline = timeout->span.after(now_);
+    count_anew(index, static_cast<TimeoutKind>(i), timeouts);
   }
+}
+
+void Visit::count_anew(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts) {
+  auto& deadline = instance_.calls[index].deadlines[static_cast<size_t>(kind)];
+  const auto& timeout = timeouts[kind];
+  if (deadline && timeout) deadline = timeout->span.after(now_);
+}
+
+bool Visit::is_held(const Function& function) const {
+  const auto* const service = std::get_if<NamedService>(&function.runs);
+  return service != nullptr && lookup_.is_held(instance_.space, *service);
 }
 
 Effect stopping(const Instance& instance, const Call& call, bool at_once) {

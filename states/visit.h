@@ -100,6 +100,8 @@ class Visit {
   void begin_call(size_t index, const TimeoutPolicy& timeouts);
   /// What of its timeouts is counting counts from now.
   void count_anew(size_t index, const TimeoutPolicy& timeouts);
+  /// The same of one of them.
+  void count_anew(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts);
   /// Its attempt is waited for no longer; what runs it is stopped.
   void stop_call(size_t index);
   /// Notes when its next attempt is due.
@@ -111,6 +113,8 @@ class Visit {
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
   /// What calls of that function have by the settings of its service; null: nothing.
   const ServicePolicy* service_policy(const Function& function) const;
+  /// Whether calls of that function wait until its service goes on.
+  bool is_held(const Function& function) const;
   /// When the child of the call last did anything.
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of

@@ -18,6 +18,7 @@
 #include <valijson/validator.hpp>
 
 #include "base/big_integer.h"
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {
@@ -86,7 +87,8 @@ void compile_pattern(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);
   } catch (const std::regex_error& e) {
-    throw std::runtime_error(fmt::format("pattern {}: {}", Json(pattern).dump(), e.what()));
+    throw std::runtime_error(
+        fmt::format("pattern {}: {}", Json(excerpt(pattern)).dump(), e.what()));
   }
 }
 

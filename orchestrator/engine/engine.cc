@@ -399,6 +399,12 @@ class Stepper {
     proceed({});
   }
 
+  void apply(const ServicesResumed& resumed) {
+    if (!waits_for_calls() || instance_.cancelling) return;
+    Visit visit = visiting({});
+    if (state().services_resumed(visit, resumed.names)) result_.changed = true;
+  }
+
   void apply(const Retry& retry) {
     const StateIndex at = failed_state_of(workflow_, instance_);
     const auto& data = instance_.failed_data ? instance_.failed_data : retry.data;
@@ -455,8 +461,7 @@ class Stepper {
     instance_.attempt = 1;
     instance_.transitions = 0;
     instance_.retried = false;
-    instance_.failed_state.clear();
-    instance_.failed_data.reset();
+    forget_failure();
     instance_.found_data.reset();
     instance_.state_from = now_;
     ++instance_.step;
@@ -649,11 +654,16 @@ class Stepper {
     if (is_settled && !instance_.failed_state.empty()) return;
     instance_.failed_state = state().common().id;
     instance_.failed_data = found;
+    instance_.failed_attempt = instance_.attempt;
+    for (const Call& call : instance_.calls) {
+      instance_.failed_attempt = std::max(instance_.failed_attempt, call.attempt);
+    }
   }
 
   void forget_failure() {
     instance_.failed_state.clear();
     instance_.failed_data.reset();
+    instance_.failed_attempt = 0;
   }
 
   /// The state is left as if it had never been entered, until the next attempt is due.
@@ -793,6 +803,8 @@ class Stepper {
     std::erase_if(instance_.held_timers, is_states);
     instance_.slots.clear();
     for (const Call& call : instance_.calls) {
+      // A state that calls has no attempts of its own: what an instance shows is its calls'.
+      instance_.attempt = std::max(instance_.attempt, call.attempt);
       if (call.status != Call::Status::kRunning) continue;
       result_.effects.push_back(stopping(instance_, call, cancels_at_once_));
     }

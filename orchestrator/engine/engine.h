@@ -16,6 +16,7 @@
 #include "model/instance.h"
 #include "model/lookup.h"
 #include "model/workflow.h"
+#include "states/state.h"
 
 namespace millrace {
 
@@ -75,6 +76,10 @@ struct Cancel {
 struct Pause {};
 /// Go on; the timeouts of the current step count anew.
 struct Resume {};
+/// Services that were paused go on: State::services_resumed.
+struct ServicesResumed {
+  const ServiceNames* names = nullptr;  ///< null: all
+};
 /// It has ended; the state that failed begins again, with the data that it found.
 struct Retry {
   std::optional<LazyJson> data;  ///< where the instance has not kept it; none: as it ended
@@ -97,8 +102,9 @@ struct Abandon {
   WorkflowError error;
 };
 
-using Stimulus = std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Overdue, Resumed,
-                              Proceed, Cancel, Pause, Resume, Retry, Restart, Rerun, Abandon>;
+using Stimulus =
+    std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Overdue, Resumed, Proceed,
+                 Cancel, Pause, Resume, ServicesResumed, Retry, Restart, Rerun, Abandon>;
 
 /// Whether it is for one that has ended.
 inline bool revives(const Stimulus& stimulus) {

@@ -174,6 +174,13 @@ const NamespaceSettings& Catalog::settings(NamespaceNumber space) const {
   return found == settings_.end() ? none : found->second;
 }
 
+std::vector<NamespaceNumber> Catalog::namespaces() const {
+  std::vector<NamespaceNumber> found;
+  found.reserve(space_names_.size());
+  for (const auto& [number, name] : space_names_) found.push_back(number);
+  return found;
+}
+
 NamespaceNumber Catalog::space_of(NamespaceNumber space, const NamedService& service) const {
   return service.global ? find_namespace(kDefaultNamespace).value_or(space) : space;
 }
@@ -183,6 +190,11 @@ const ServiceSetting* Catalog::find_service(NamespaceNumber space,
   const auto& services = settings(space_of(space, service)).services;
   const auto found = services.find(service.name);
   return found == services.end() ? nullptr : &found->second;
+}
+
+bool Catalog::is_held(NamespaceNumber space, const NamedService& service) const {
+  return settings(space).paused.contains(service.name) || has_unreadable_settings(space) ||
+         has_unreadable_settings(space_of(space, service));
 }
 
 void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {

@@ -54,6 +54,8 @@ class Catalog {
   /// `(deleted)`, which is not an identifier, if there is no such namespace: rows of one that was
   /// deleted may still name its number.
   const std::string& name_of(NamespaceNumber space) const;
+  /// All of them, ascending.
+  std::vector<NamespaceNumber> namespaces() const;
   bool has_namespace(NamespaceNumber space) const { return space_names_.contains(space); }
 
   /// Those of namespaces that exist, in the order of their numbers: a walk has a fixed order.
@@ -81,6 +83,8 @@ class Catalog {
   /// Whether its stored settings can't be read, so that settings() has none: where its services
   /// are, and who is to hear of its instances, is not known until they are set again.
   bool has_unreadable_settings(NamespaceNumber space) const { return unreadable_.contains(space); }
+  /// Lookup::is_held
+  bool is_held(NamespaceNumber space, const NamedService& service) const;
   /// Forgets the namespace with its settings and its workflows, and erases its row: the rows of
   /// what was in it stay.
   void remove_namespace(Transaction& tx, NamespaceNumber space);

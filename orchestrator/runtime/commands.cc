@@ -150,22 +150,19 @@ Result<Json> Commands::step_living(TimePoint now, std::string_view space, const 
     const InstanceStatus status =
         touched != nullptr ? touched->instance.status : TRY(instance_of(space, id)).status;
     return fail("instance.ended",
-                fmt::format("instance {} has ended already: {}", to_string(id), to_string(status)));
+                fmt::format("instance {} has ended already, its status is {}: it cannot be {}; "
+                            "`restart` runs it again, `delete` removes it",
+                            to_string(id), to_string(status), done));
   }
   const bool changed = TRY(instances_.step(now, *touched, stimulus));
   return Json{{"id", to_string(id)}, {done, changed}};
 }
 
 Result<Json> Commands::run(TimePoint now, const CancelInstance& command) {
-  Result<Json> answer = step_living(
+  return step_living(
       now, command.space, command.instance,
       Cancel{.error = {"direktiv.cancels.api", "cancelled by a call"}, .at_once = command.now},
       "cancelled");
-  // To ask twice is no mistake.
-  if (answer || answer.error().code != "instance.ended") return answer;
-  const Instance instance = TRY(instance_of(command.space, command.instance));
-  if (instance.status != InstanceStatus::kCancelled) return answer;
-  return Json{{"id", to_string(command.instance)}, {"cancelled", false}};
 }
 
 Result<Json> Commands::run(TimePoint now, const PauseInstance& command) {
@@ -179,8 +176,10 @@ Result<Json> Commands::run(TimePoint now, const ResumeInstance& command) {
 Result<Commands::Ended> Commands::ended_one(std::string_view space, const InstanceId& id) {
   const Touched* const touched = TRY(instances_.touch(TRY(space_of(space)), id));
   if (touched != nullptr) {
-    return fail("instance.living", fmt::format("instance {} has not ended: {}", to_string(id),
-                                               to_string(touched->instance.status)));
+    return fail("instance.living",
+                fmt::format("instance {} has not ended, its status is {}; cancel it first, or wait "
+                            "for its end",
+                            to_string(id), to_string(touched->instance.status)));
   }
   Ended ended{.instance = TRY(instance_of(space, id))};
   const WorkflowEntry* const entry = draft_.catalog.find_workflow(ended.instance.revision.workflow);
@@ -270,9 +269,11 @@ Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
 
 Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
-  if (TRY(instances_.touch(space, command.instance)) != nullptr) {
-    return fail("instance.living", fmt::format("instance {} has not ended; cancel it first",
-                                               to_string(command.instance)));
+  const Touched* const living = TRY(instances_.touch(space, command.instance));
+  if (living != nullptr) {
+    return fail("instance.living",
+                fmt::format("instance {} has not ended, its status is {}; cancel it first",
+                            to_string(command.instance), to_string(living->instance.status)));
   }
   const Instance instance = TRY(instance_of(command.space, command.instance));
   const VariableOwner owner = millrace::owner_of(instance, VariableScope::kInstance);
@@ -317,7 +318,47 @@ Result<bool> Commands::names_service(NamespaceNumber space, std::string_view ser
   return false;
 }
 
-Result<Json> Commands::run(TimePoint, const PauseService& command) {
+Result<bool> Commands::renew_held(TimePoint now, NamespaceNumber space,
+                                  const ServiceNames* services, Sweep& sweep) {
+  const auto calls_one = [&](const Instance& head) {
+    if (head.calls.empty() || head.cancelling) return false;
+    const auto workflow = draft_.catalog.definition(draft_.tx, head.revision);
+    if (!workflow || head.state >= (*workflow)->states.size()) return false;  // it is damaged
+    const std::vector<std::string> named = (*workflow)->states[head.state]->services();
+    return std::any_of(named.begin(), named.end(), [&](const std::string& name) {
+      return services == nullptr || services->contains(name);
+    });
+  };
+  const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, calls_one));
+  for (const InstanceId& id : some.ids) {
+    Touched* const touched = TRY(instances_.touch(space, id));
+    if (touched == nullptr) continue;  // it is damaged, and must not keep a service from going on
+    TRY(instances_.step(now, *touched, ServicesResumed{services}));
+  }
+  sweep.last = some.last;
+  return !some.last;
+}
+
+Result<bool> Commands::renew_held(TimePoint now, NamespaceNumber space,
+                                  const NamespaceSettings& settings, CreateNamespace& command) {
+  const bool was_unreadable = draft_.catalog.has_unreadable_settings(space);
+  ServiceNames resumed = draft_.catalog.settings(space).paused;
+  std::erase_if(resumed, [&](const std::string& name) { return settings.paused.contains(name); });
+  if (resumed.empty() && !was_unreadable) return true;
+  std::vector<NamespaceNumber> spaces = {space};
+  // Global services of all namespaces are in the settings of this one.
+  if (was_unreadable && command.name == kDefaultNamespace) spaces = draft_.catalog.namespaces();
+  const ServiceNames* const services = was_unreadable ? nullptr : &resumed;
+  for (const NamespaceNumber one : spaces) {
+    if (command.sweeping && one < *command.sweeping) continue;
+    command.sweeping = one;
+    if (!TRY(renew_held(now, one, services, command.sweep))) return false;
+    command.sweep = {};
+  }
+  return true;
+}
+
+Result<Commands::Progress> Commands::run(TimePoint now, const PauseService& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
   if (!TRY(names_service(space, command.name))) {
     return fail("function.not_found",
@@ -325,6 +366,11 @@ Result<Json> Commands::run(TimePoint, const PauseService& command) {
                             "newest revision of a workflow names it",
                             command.space, command.name));
   }
+  PauseService rest = command;
+  const bool resumes =
+      !command.paused && draft_.catalog.settings(space).paused.contains(command.name);
+  const ServiceNames resumed = {command.name};
+  if (resumes && !TRY(renew_held(now, space, &resumed, rest.sweep))) return rest;
   Json settings = Json::object();
   if (const auto record = TRY(read_namespace(draft_.tx, command.space));
       record && !record->settings.empty()) {
@@ -365,7 +411,7 @@ Status Commands::set_settings(NamespaceNumber space, const Json& settings,
   return {};
 }
 
-Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
+Result<Commands::Progress> Commands::run(TimePoint now, const CreateNamespace& command) {
   std::optional<NamespaceSettings> settings;
   if (command.settings) settings = TRY(parse_settings(*command.settings));
   const auto known = draft_.catalog.find_namespace(command.name);
@@ -374,6 +420,8 @@ Result<Json> Commands::run(TimePoint now, const CreateNamespace& command) {
   if (!exists) TRY(draft_.catalog.create_namespace(draft_.tx, command.name, now));
   if (settings) {
     const NamespaceNumber space = *draft_.catalog.find_namespace(command.name);
+    CreateNamespace rest = command;
+    if (!TRY(renew_held(now, space, *settings, rest))) return rest;
     TRY(set_settings(space, *command.settings, *std::move(settings)));
   }
   return Json{{"name", command.name}, {"created", !exists}};

@@ -43,8 +43,8 @@ class Commands {
   Result<Json> run(TimePoint now, const RerunInstance& command);
   Result<Progress> run(TimePoint now, const DeleteInstance& command);
   Result<Progress> run(TimePoint now, const PauseWorkflow& command);
-  Result<Json> run(TimePoint now, const PauseService& command);
-  Result<Json> run(TimePoint now, const CreateNamespace& command);
+  Result<Progress> run(TimePoint now, const PauseService& command);
+  Result<Progress> run(TimePoint now, const CreateNamespace& command);
   Result<Progress> run(TimePoint now, const DeleteNamespace& command);
   Result<Json> run(TimePoint now, const PutVariable& command);
   Result<Json> run(TimePoint now, const DeleteVariable& command);
@@ -76,6 +76,13 @@ class Commands {
                            std::optional<WorkflowNumber> workflow, Sweep& sweep);
   Result<bool> step_some(TimePoint now, NamespaceNumber space, const Stimulus& stimulus,
                          const std::function<bool(const Instance& head)>& is_one, Sweep& sweep);
+  /// Has what a pause of services held count anew (engine.h, ServicesResumed), for as many
+  /// instances of the namespace as one batch should step. Returns whether these were all.
+  Result<bool> renew_held(TimePoint now, NamespaceNumber space, const ServiceNames* services,
+                          Sweep& sweep);
+  /// The same for the services that go on with those settings of the namespace.
+  Result<bool> renew_held(TimePoint now, NamespaceNumber space, const NamespaceSettings& settings,
+                          CreateNamespace& command);
   /// Whether the settings of the namespace, or the newest revision of one of its workflows, name
   /// the service.
   Result<bool> names_service(NamespaceNumber space, std::string_view service);

@@ -28,7 +28,11 @@ Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const E
 
 Status Draft::dead_letter(const DeadLetter& letter, bool sealed) {
   ++outcome.counts.dead_letters;
-  return send({std::nullopt, dead_letter_message(letter, cursor.stream_created), sealed});
+  NatsMessage message = dead_letter_message(letter, cursor.stream_created);
+  const NamespaceNumber space =
+      letter.number.value_or(catalog.find_namespace(letter.space).value_or(NamespaceNumber(0)));
+  message.headers.emplace_back(kDeadLetterNamespace, std::to_string(static_cast<uint32_t>(space)));
+  return send({std::nullopt, std::move(message), sealed});
 }
 
 Status Draft::tell(const Instance& instance, std::span<const HistoryRecord> records,

@@ -131,29 +131,30 @@ Status Groups::expire(uint64_t number) {
   return {};
 }
 
-Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record, std::string& at,
+Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
+                           std::optional<NamespaceNumber> space, std::string& at,
                            PurgeBudget& budget) {
-  const std::string& space = record.space;
   Status status;
   const auto see = [&](const GroupedEvent& grouped) {
     if (!status) return;
     ++draft_.outcome.counts.groups_closed;
     draft_.waiting.disarm_grouped(grouped.number);
-    if (space.empty()) return;
+    if (record.space.empty()) return;
     auto event = decode_json_event(grouped.record.event);
     if (!event) {
       status = fail("store.corrupt", "a grouped event does not decode");
       return;
     }
     status = draft_.dead_letter(
-        {.space = space,
+        {.space = record.space,
          .reason = {"start.group_closed",
                     fmt::format(
                         "the start of workflow \"{}\" for which it waited has changed or is "
                         "gone",
                         record.workflow)},
          .sequence = grouped.record.position,
-         .message = event_message(space, *event)});
+         .message = event_message(record.space, *event),
+         .number = space});
   };
   const bool done = TRY(close_groups(draft_.tx, workflow, record.up_to, at, budget, see));
   TRY(std::move(status));

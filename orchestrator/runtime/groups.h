@@ -4,6 +4,7 @@
 // only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,9 @@ class Groups {
   /// Closes groups of a workflow as far as the budget reaches: each event in them up to that number
   /// becomes a dead letter, or is dropped if the record has no name of the namespace. Returns
   /// whether these were all; if not, `at` is where to go on.
-  Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record, std::string& at,
-                     PurgeBudget& budget);
+  /// `space` is the namespace that the workflow is or was in; none: the one of that name.
+  Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record,
+                     std::optional<NamespaceNumber> space, std::string& at, PurgeBudget& budget);
 
  private:
   Status start(TimePoint now, const Event& last, const WorkflowEntry& entry,

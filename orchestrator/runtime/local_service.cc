@@ -235,7 +235,14 @@ Result<Json> LocalService::secrets(std::string_view space, size_t limit, std::st
 
 Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
                                         std::string_view cursor) {
-  Json letters = TRY(parts_.dead_letters(space, limit, cursor));
+  std::optional<NamespaceIdentity> identity;
+  if (is_identifier(space)) {
+    const Snapshot view = TRY(Snapshot::take(parts_.environment));
+    if (const auto record = TRY(read_namespace(view, space))) {
+      identity = {.number = record->number, .created_at = record->created_at};
+    }
+  }
+  Json letters = TRY(parts_.dead_letters(space, identity, limit, cursor));
   // An event for a namespace that does not exist becomes a dead letter under that name.
   if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(space));
   return letters;

@@ -35,8 +35,11 @@ class LocalService final : public Service {
     std::function<PartLevels()> levels;    ///< but for what the three above say
     ProgramCheck check_programs;
     SchemaCheck check_schemas;
-    /// Reads the dead letters of a namespace from the broker.
-    std::function<Result<Json>(std::string_view space, size_t limit, std::string_view cursor)>
+    /// Reads the dead letters of a namespace from the broker; `identity` is that of the one which
+    /// has the name now.
+    std::function<Result<Json>(std::string_view space,
+                               const std::optional<NamespaceIdentity>& identity, size_t limit,
+                               std::string_view cursor)>
         dead_letters;
     Json info;  ///< what `info` answers, but for `broker`
   };

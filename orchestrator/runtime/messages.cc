@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/excerpt.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
 #include "cloudevents/subject.h"
@@ -92,7 +93,7 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
   keep_headers(letter.message.headers, message.headers);
   message.headers.emplace_back("Millrace-Reason", letter.reason.code);
   message.headers.emplace_back("Millrace-Detail",
-                               header_value(letter.reason.message.substr(0, kMaxDetail)));
+                               header_value(shorten(letter.reason.message, kMaxDetail)));
   message.headers.emplace_back("Millrace-Subject", header_value(letter.message.subject));
   message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
   message.headers.emplace_back(

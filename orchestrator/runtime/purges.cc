@@ -89,8 +89,8 @@ Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& sp
 /// Goes on with a job; returns whether it is done.
 Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
   if (job.purge && job.purge->kind == Purge::Kind::kGroups) {
-    return groups_.close(WorkflowNumber(static_cast<uint32_t>(job.purge->number)),
-                         job.purge->record, job.at, budget);
+    const WorkflowNumber workflow{static_cast<uint32_t>(job.purge->number)};
+    return groups_.close(workflow, job.purge->record, TRY(namespace_of(workflow)), job.at, budget);
   }
   if (job.purge && job.purge->kind == Purge::Kind::kHistory) {
     const uint64_t left = TRY(purge_history(draft_.tx, job.purge->number, budget));
@@ -171,6 +171,15 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   return true;
 }
 
+Result<std::optional<NamespaceNumber>> Purges::namespace_of(WorkflowNumber workflow) const {
+  if (const auto* const entry = draft_.catalog.find_workflow(workflow)) return entry->space;
+  std::optional<NamespaceNumber> found;
+  TRY(each_retired(draft_.tx, [&](WorkflowNumber retired, NamespaceNumber space) {
+    if (retired == workflow) found = space;
+  }));
+  return found;
+}
+
 /// The workflows that it had, each with the events that waited in its groups.
 Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
   const PurgeScope scope = scope_of(job);
@@ -180,7 +189,7 @@ Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
     const auto next = TRY(first_workflow(draft_.tx, scope));
     if (!next) return true;
     groups.workflow = next->id;
-    if (!TRY(groups_.close(next->record.number, groups, job.at, budget))) return false;
+    if (!TRY(groups_.close(next->record.number, groups, next->space, job.at, budget))) return false;
     job.at.clear();
     if (!TRY(purge_workflow(draft_.tx, next->record.number, budget))) return false;
     erase_workflow(draft_.tx, next->space, next->id);
@@ -212,7 +221,7 @@ Result<bool> Purges::purge_definitions(PurgeBudget& budget) {
   while (next) {
     if (!is_known(*next)) {
       std::string at;
-      if (!TRY(groups_.close(*next, groups, at, budget))) return false;
+      if (!TRY(groups_.close(*next, groups, std::nullopt, at, budget))) return false;
       if (!TRY(purge_workflow(draft_.tx, *next, budget))) return false;
     }
     next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)));

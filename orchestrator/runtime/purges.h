@@ -71,6 +71,8 @@ class Purges {
   bool is_known(WorkflowNumber workflow) const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
+  /// The namespace of a workflow, deleted or not; none: there is nothing else of the workflow.
+  Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
   Result<bool> purge_definitions(PurgeBudget& budget);

@@ -60,13 +60,19 @@ std::string_view to_string(Call::Status status, bool begun) {
   return "unknown";
 }
 
-Json to_json(const std::vector<Call>& calls, const BegunTasks& begun) {
+Json to_json(const Instance& instance, const BegunTasks& begun) {
   Json items = Json::array();
-  for (const Call& call : calls) {
+  for (const Call& call : instance.calls) {
     const bool has_begun = call.begun || begun.contains(call.id);
     Json json{{"status", to_string(call.status, has_begun)}, {"attempt", call.attempt}};
     if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
     if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
+    if (const auto& last = call.last_error) {
+      const WorkflowError& error = last->error;
+      json["lastError"] = shown_detail({{"code", error.code}, {"message", error.message}},
+                                       instance.sealed || call.sealed);
+      json["lastError"]["at"] = format_rfc3339(last->at);
+    }
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
       if (!call.deadlines[i]) continue;
       const std::string_view code = error_code(static_cast<TimeoutKind>(i));
@@ -303,7 +309,7 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   json["data"] = shown(found->data, found->sealed);
   uint32_t attempt = found->attempt;
   if (!found->calls.empty()) {
-    json["calls"] = to_json(found->calls, begun_);
+    json["calls"] = to_json(*found, begun_);
     std::optional<TimePoint> next_retry;
     std::optional<TimePoint> deadline = first_deadline(*found);
     const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {
@@ -317,7 +323,8 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
     if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
     if (deadline) json["deadline"] = format_rfc3339(*deadline);
   }
-  json["attempt"] = attempt;
+  const bool has_failed = has_ended(found->status) && found->failed_attempt > 0;
+  json["attempt"] = has_failed ? found->failed_attempt : attempt;
   if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }

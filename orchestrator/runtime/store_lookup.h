@@ -21,6 +21,9 @@ class StoreLookup final : public Lookup {
   const RetryPolicy* default_retries(NamespaceNumber space) const override;
   const ServicePolicy* service_policy(NamespaceNumber space,
                                       const NamedService& service) const override;
+  bool is_held(NamespaceNumber space, const NamedService& service) const override {
+    return catalog_.is_held(space, service);
+  }
   std::string_view id_key() const override { return id_key_; }
   std::optional<TimePoint> last_moved(NamespaceNumber space,
                                       const InstanceId& instance) const override;

@@ -32,13 +32,17 @@ Result<bool> has_begun(const View& view, const StartTask& task) {
          instance->calls[task.caller->index].begun;
 }
 
-/// When an attempt that somebody has begun with has to end, by its own timeout.
-Result<std::optional<TimePoint>> end_of_begun(const View& view, const StartTask& task) {
-  if (!task.caller || !task.start_to_close) return std::nullopt;
+/// The deadline of a task that was made a while ago: that of its row may have been renewed since,
+/// and an attempt that a worker has begun has to end by its own timeout.
+Result<std::optional<TimePoint>> present_deadline(const View& view, const StartTask& task) {
+  if (!task.caller) return task.deadline;
   const auto instance = TRY(read_living(view, task.space, task.caller->instance));
-  if (!instance || !waits_for(*instance, *task.caller)) return std::nullopt;
+  if (!instance || !waits_for(*instance, *task.caller)) return task.deadline;
   const Call& call = instance->calls[task.caller->index];
-  return call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
+  std::optional<TimePoint> deadline = latest_end(*instance, call);
+  const auto& begun_until = call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
+  if (begun_until) deadline = std::min(deadline.value_or(*begun_until), *begun_until);
+  return deadline;
 }
 
 }  // namespace
@@ -193,13 +197,7 @@ TaskTarget Tasks::target_of(const StartTask& task) const {
 bool Tasks::is_paused(const StartTask& task) const {
   const auto* const service = std::get_if<NamedService>(&task.runs);
   if (service == nullptr) return false;
-  return catalog_.settings(task.space).paused.contains(service->name) ||
-         catalog_.has_unreadable_settings(task.space) ||
-         (service->global && catalog_.has_unreadable_settings(default_space(task)));
-}
-
-NamespaceNumber Tasks::default_space(const StartTask& task) const {
-  return catalog_.find_namespace(kDefaultNamespace).value_or(task.space);
+  return catalog_.is_held(task.space, *service);
 }
 
 void Tasks::resume_all() {
@@ -215,8 +213,7 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-Status Tasks::hand_out(const View& view, const StartTask& task,
-                       std::optional<TimePoint> begun_until) {
+Status Tasks::hand_out(const View& view, const StartTask& task) {
   if (!tasks_.contains(task.task)) return {};          // it has ended in the same batch
   if (!catalog_.has_namespace(task.space)) return {};  // a purge ends it
   if (is_paused(task)) {
@@ -233,7 +230,6 @@ Status Tasks::hand_out(const View& view, const StartTask& task,
            .input = task.input.text(),
            .deadline = task.deadline,
            .start_to_close = task.start_to_close};
-  if (begun_until) out.deadline = std::min(out.deadline.value_or(*begun_until), *begun_until);
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
@@ -270,12 +266,13 @@ Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
     due_.insert(due_.begin(), id);
     return tl::unexpected(error);
   };
-  const auto task = read_task(view, id);
+  auto task = read_task(view, id);
   if (!task) return again(task.error());
   if (!*task) return {};
-  const auto begun_until = end_of_begun(view, **task);
-  if (!begun_until) return again(begun_until.error());
-  return hand_out(view, **task, *begun_until);
+  const auto deadline = present_deadline(view, **task);
+  if (!deadline) return again(deadline.error());
+  (*task)->deadline = *deadline;
+  return hand_out(view, **task);
 }
 
 void Tasks::stop(const InstanceId& task) {

@@ -75,10 +75,8 @@ class Tasks {
   // Once it is on disk.
 
   /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
-  /// error, and the task is due again. `begun_until`: it was handed out before, and an attempt that
-  /// somebody has begun with has to end by then.
-  Status hand_out(const View& view, const StartTask& task,
-                  std::optional<TimePoint> begun_until = std::nullopt);
+  /// error, and the task is due again.
+  Status hand_out(const View& view, const StartTask& task);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
@@ -101,7 +99,6 @@ class Tasks {
   Status hand_out_due(const View& view, const InstanceId& id);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
-  NamespaceNumber default_space(const StartTask& task) const;
 
   TaskRunner& runner_;
   const Catalog& catalog_;

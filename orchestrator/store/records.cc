@@ -26,9 +26,9 @@ Reader open(std::string_view bytes) {
 }
 
 /// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
-/// version 4, and since version 5 whence policies count and whether the failed state's data is
-/// kept.
-constexpr uint8_t kHeadVersion = 5;
+/// version 4, since version 5 whence policies count and whether the failed state's data is kept,
+/// and the attempts of the failed state since version 6.
+constexpr uint8_t kHeadVersion = 6;
 
 /// Schedules know their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
@@ -39,8 +39,8 @@ constexpr uint8_t kWorkflowVersion = 3;
 /// Namespaces have settings since version 2.
 constexpr uint8_t kNamespaceVersion = 2;
 
-/// Calls have tasks and timeouts since version 2.
-constexpr uint8_t kCallVersion = 2;
+/// Calls have tasks and timeouts since version 2, and their last error since version 3.
+constexpr uint8_t kCallVersion = 3;
 
 /// Tasks know how long an attempt may run since version 2.
 constexpr uint8_t kTaskVersion = 2;
@@ -281,6 +281,7 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.first_run);
   writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
   writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
+  writer.varint(instance.failed_attempt);
   return writer.take();
 }
 
@@ -347,6 +348,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.runs_from += Duration(reader.zigzag());
     instance.state_from += Duration(reader.zigzag());
   }
+  if (version >= 6) instance.failed_attempt = get_u32(reader);
   return close(reader, std::move(instance), "instance");
 }
 
@@ -363,6 +365,10 @@ std::string encode_call(const Call& call) {
   writer.boolean(call.begun);
   put_optional(writer, call.first_at, put_time);
   for (const auto& deadline : call.deadlines) put_optional(writer, deadline, put_time);
+  put_optional(writer, call.last_error, [](Writer& to, const CallFailure& failure) {
+    put_error(to, failure.error);
+    put_time(to, failure.at);
+  });
   return writer.take();
 }
 
@@ -382,6 +388,12 @@ Result<Call> decode_call(std::string_view bytes) {
     call.begun = reader.boolean();
     call.first_at = get_optional(reader, get_time);
     for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
+  }
+  if (version >= 3) {
+    call.last_error = get_optional(reader, [](Reader& from) {
+      WorkflowError error = get_error(from);
+      return CallFailure{.error = std::move(error), .at = get_time(from)};
+    });
   }
   return close(reader, std::move(call), "call");
 }

@@ -77,5 +77,62 @@ TEST(SecuredBroker, LetsInWhoHasACertificate) {
   expect_work(millrace, "1");
 }
 
+/// Starts it, waits until `/readyz` has that text and expects it in the log too.
+void expect_not_ready(MillraceServer& millrace, const std::string& why) {
+  millrace.start();
+  const auto detail = [&] { return millrace.ask("GET", "/readyz").body; };
+  EXPECT_TRUE(eventually([&] { return detail().find(why) != std::string::npos; })) << detail();
+  EXPECT_EQ(millrace.ask("GET", "/readyz").status, 503);
+  EXPECT_TRUE(eventually([&] {
+    return millrace.process().errors().find(why) != std::string::npos;
+  })) << millrace.process().errors();
+  EXPECT_THAT(millrace.process().errors(), Not(HasSubstr("open-sesame")));
+  EXPECT_EQ(millrace.cli({"status"}).code, 1);
+  EXPECT_THAT(millrace.cli({"status"}).errors, HasSubstr(why));
+  millrace.stop();
+}
+
+TEST(SecuredBroker, SaysThatItRefusesALogin) {
+  const NatsServer nats(kLogin);
+  MillraceServer stranger(nats.url());
+  expect_not_ready(stranger, "refused the login (Authorization Violation)");
+  MillraceServer wrong(nats.url(), {{"NATS_USER", "ann"}, {"NATS_PASSWORD", "open-sesame2"}});
+  expect_not_ready(wrong, "refused the login (Authorization Violation)");
+}
+
+TEST(SecuredBroker, SaysThatACertificateIsNotTrusted) {
+  const Certificate certificate;
+  const Certificate other;
+  const NatsServer nats(certificate.configuration());
+  MillraceServer millrace(tls_url(nats), {{"NATS_CA", other.file()}});
+  expect_not_ready(millrace, fmt::format("TLS with NATS at {} failed (", tls_url(nats)));
+}
+
+TEST(SecuredBroker, IsToldFromOneThatIsNotThere) {
+  std::string url;
+  { url = NatsServer().url(); }
+  MillraceServer nobody(url);
+  expect_not_ready(nobody,
+                   fmt::format("no NATS server can be reached at {} (Connection refused)", url));
+  MillraceServer unknown("nats://no-such-host.invalid:4222");
+  expect_not_ready(unknown, "of nats://no-such-host.invalid:4222 is unknown (");
+}
+
+TEST(SecuredBroker, NamesThePermissionThatIsMissing) {
+  const NatsServer nats(R"(authorization { users: [{
+    user: ann, password: open-sesame,
+    permissions: {publish: ["millrace.>"], subscribe: ["_INBOX.>", "millrace.owner.*"]}
+  }] }
+)");
+  MillraceServer millrace(nats.url(), {{"NATS_USER", "ann"}, {"NATS_PASSWORD", "open-sesame"}});
+  millrace.launch();
+  EXPECT_TRUE(eventually([&] {
+    return millrace.process().errors().find(
+               "Permissions Violation for Publish to \"$JS.API.STREAM.INFO.MILLRACE_OWNER\"") !=
+           std::string::npos;
+  })) << millrace.process().errors();
+  millrace.stop();
+}
+
 }  // namespace
 }  // namespace millrace

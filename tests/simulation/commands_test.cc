@@ -194,7 +194,12 @@ TEST(Cancel, EndsAnInstanceWhereverItIs) {
               (Json{{"id", started["id"]}, {"cancelled", true}}));
     EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
     EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.cancels.api");
-    EXPECT_EQ(world.must(CancelInstance{.space = "default", .instance = id})["cancelled"], false);
+    const Answered again = world.command(CancelInstance{.space = "default", .instance = id});
+    world.settle();
+    EXPECT_EQ(code(again), "instance.ended");
+    EXPECT_THAT((**again).error().message,
+                testing::HasSubstr("has ended already, its status is cancelled: it cannot be "
+                                   "cancelled; `restart` runs it again, `delete` removes it"));
   }
   world.evaluator.release();
   world.publish("go", "1");

@@ -397,6 +397,54 @@ TEST(Retry, TheFailedStateBeginsAgainWithAFreshCountAndTheDataItHad) {
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"prepared": 1, "return": 7})"));
 }
 
+TEST(Attempts, OfTheFailedStateAreShownWhenAllIsOver) {
+  World world;
+  const std::string id = failed(world);
+  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.instance(id)["attempt"], 2);
+  world.restart();
+  EXPECT_EQ(world.instance(id)["attempt"], 2);
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["attempt"], 1) << "it begins again";
+}
+
+TEST(Attempts, OfTheFailedStateAreShownBehindACleanUpToo) {
+  for (const char* const cleanup :
+       {"  catch: [{error: '*', transition: tell}]\n"
+        "- {id: tell, type: error, error: lost, message: m, transition: mop}\n",
+        "- {id: unused, type: noop}\n"}) {
+    World world;
+    const bool by_catch = std::string_view(cleanup).starts_with("  catch");
+    const std::string id =
+        start(world, fmt::format(R"(
+id: order
+{}functions:
+- {{id: charge, type: knative-namespace, service: charge}}
+states:
+- id: pay
+  type: action
+  action: {{function: charge, retries: {{vocabulary: steep, maxAttempts: 2, delay: PT1S}}}}
+{}- {{id: mop, type: noop}}
+)",
+                                 by_catch ? "" : "on_failure: {state: mop, when: any}\n", cleanup));
+    fail(world, 0);
+    fail(world, 1);
+    EXPECT_EQ(status(world, id), "failed");
+    EXPECT_EQ(world.instance(id)["failedState"], "pay");
+    EXPECT_EQ(world.instance(id)["attempt"], 2) << cleanup;
+  }
+}
+
+TEST(Attempts, OfACancelledCallAreShown) {
+  World world;
+  const std::string id = start(world, kFailing);
+  world.run_for(seconds(1));
+  fail(world, 0);
+  world.must(CancelInstance{"default", key(id), true});
+  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.instance(id)["attempt"], 2);
+}
+
 TEST(Retry, IsForThoseThatHaveFailed) {
   World world;
   const std::string id = start(world, kFailing);

@@ -459,6 +459,35 @@ TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
   EXPECT_EQ(world.instance(id)["attempt"], 2);
 }
 
+TEST(Functions, ACallThatWaitsForItsRetryShowsItsLastError) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = start(world);
+  EXPECT_FALSE(world.instance(id)["calls"][0].contains("lastError"));
+  const std::string at = format_rfc3339(world.clock.now());
+  fail(world, world.functions.tasks()[0].id, "down");
+  world.restart();
+  Json call = world.instance(id)["calls"][0];
+  EXPECT_EQ(call["status"], "retrying");
+  EXPECT_EQ(call["lastError"], (Json{{"code", "down"}, {"message", "no"}, {"at", at}}));
+  world.run_for(seconds(10));
+  call = world.instance(id)["calls"][0];
+  EXPECT_EQ(call["status"], "scheduled");
+  EXPECT_EQ(call["lastError"]["code"], "down") << "until the call has succeeded";
+}
+
+TEST(Functions, TheLastErrorOfACallIsNoLongerThanAKibibyte) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = start(world);
+  world.functions.tell(
+      {world.functions.tasks()[0].id,
+       TaskEnded{.result = tl::unexpected(WorkflowError{"down", std::string(5'000, 'x')})}});
+  world.settle();
+  EXPECT_EQ(world.instance(id)["calls"][0]["lastError"]["message"],
+            std::string(kMostCallFailureBytes, 'x') + "...");
+}
+
 TEST(Functions, ABegunTaskIsShownAsRunningWithoutAnyTimeout) {
   World world;
   world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});

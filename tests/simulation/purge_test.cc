@@ -206,6 +206,31 @@ TEST_F(DeletedNamespace, HasNothingToDoWithANewOneOfItsName) {
       world.queries().workflows(*Snapshot::take(world.environment()), "a")->at("items").size(), 6U);
 }
 
+TEST_F(DeletedNamespace, LeavesDeadLettersThatANewOneOfItsNameDoesNotHave) {
+  const auto publish = [&](const char* id, const char* type) {
+    world.publish({.id = id, .source = "/test", .type = type}, "a");
+    world.settle();
+  };
+  publish("1", "one");  // there is no such namespace
+  world.must(CreateNamespace{.name = "a"});
+  world.apply(kGroups, "a");
+  publish("2", "one");
+  const Answered deleted = world.command(DeleteNamespace{.name = "a", .cancel = true});
+  const Answered created = world.command(CreateNamespace{.name = "a"});
+  world.settle();
+  ASSERT_TRUE(created->has_value());
+  std::vector<std::string> numbers;
+  for (const auto& stored : world.broker.others()) {
+    if (!stored.message.subject.starts_with("millrace.dlq.a.")) continue;
+    const std::string* const number = find_header(stored.message.headers, kDeadLetterNamespace);
+    numbers.push_back(number == nullptr ? "" : *number);
+  }
+  const auto now = read_namespace(*Snapshot::take(world.environment()), "a");
+  ASSERT_TRUE(now && *now);
+  EXPECT_EQ((*now)->number, NamespaceNumber(3));
+  EXPECT_THAT(numbers, testing::ElementsAre("0", "2"));
+}
+
 TEST_F(DeletedNamespace, IsErasedInStepsThatLetOthersThrough) {
   world.must(CreateNamespace{.name = "a"});
   world.apply(job("job"), "a");

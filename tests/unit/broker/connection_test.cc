@@ -5,6 +5,7 @@
 #include <fstream>
 #include <future>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "broker/dev_server.h"
@@ -126,6 +127,64 @@ TEST(Connections, GoOnTryingWhenTheirLoginIsRefused) {
   ASSERT_TRUE(server.process().start_again("authorization { user: ann, password: secret }"));
   ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
   EXPECT_TRUE((*connection)->api("INFO", Json::object()));
+}
+
+/// Waits for the reason.
+void expect_reason(ConnectionSettings settings, const std::string& wanted) {
+  const Result<std::unique_ptr<Connection>> connection = Connection::open(std::move(settings));
+  ASSERT_TRUE(connection) << connection.error().message;
+  const auto begin = std::chrono::steady_clock::now();
+  while ((*connection)->why_disconnected().find(wanted) == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, kLongEnough)
+        << (*connection)->why_disconnected();
+  }
+  EXPECT_THAT((*connection)->request("x", "").error().message, testing::HasSubstr(wanted));
+  EXPECT_EQ((*connection)->request("x", "").error().code, "broker.unreachable");
+}
+
+TEST(Connections, SayWhyTheyAreNotConnected) {
+  NatsServer server("authorization { user: ann, password: secret }");
+  const std::string url = server.url();
+  expect_reason({.servers = {url}, .user = "ann", .password = "other"},
+                "NATS at " + url + " refused the login (Authorization Violation)");
+  expect_reason({.servers = {url}}, "refused the login (Authorization Violation)");
+  expect_reason({.servers = {url}, .tls_ca_file = "/etc/ssl/certs/ca-certificates.crt"},
+                "offers no TLS");
+  expect_reason(
+      {.servers = {"nats://no-such-host.invalid:4222"}},
+      "the host \"no-such-host.invalid\" of nats://no-such-host.invalid:4222 is unknown (");
+  server.process().stop();
+  expect_reason({.servers = {url}},
+                "no NATS server can be reached at " + url + " (Connection refused): check --nats");
+}
+
+TEST(Connections, ForgetTheReasonOnceTheyAreConnected) {
+  NatsServer server("authorization { user: ann, password: other }");
+  const Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
+  ASSERT_TRUE(connection) << connection.error().message;
+  while ((*connection)->why_disconnected().find("refused") == std::string::npos) {
+  }
+  server.process().stop();
+  ASSERT_TRUE(server.process().start_again("authorization { user: ann, password: secret }"));
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  EXPECT_THAT((*connection)->why_disconnected(), testing::Not(testing::HasSubstr("refused")));
+}
+
+TEST(Connections, NameThePermissionThatTheyLack) {
+  const NatsServer server(
+      "authorization { users: [{user: ann, password: secret, permissions: {publish: [\"a.>\"], "
+      "subscribe: [\"_INBOX.>\"]}}] }");
+  const auto connection =
+      Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  const Error error = (*connection)->request("b.c", "", Duration(500)).error();
+  EXPECT_EQ(error.code, "broker.timeout") << "it may be granted, so it is asked again";
+  EXPECT_EQ(
+      error.message,
+      "request to b.c: Timeout; NATS says: Permissions Violation for Publish to \"b.c\"; give "
+      "the user that permission (docs/nats.md, \"Permissions\")");
 }
 
 TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {

@@ -65,8 +65,10 @@ class DeadLettersTest : public StreamsTest {
  protected:
   void SetUp() override { ASSERT_TRUE(ensure_stream(*connection_, dead_letters_stream())); }
 
-  Json list(std::string_view space, size_t limit, std::string_view cursor = "") {
-    const Result<Json> page = list_dead_letters(*connection_, kDefaultPrefix, space, limit, cursor);
+  Json list(std::string_view space, size_t limit, std::string_view cursor = "",
+            const std::optional<NamespaceIdentity>& identity = std::nullopt) {
+    const Result<Json> page =
+        list_dead_letters(*connection_, kDefaultPrefix, space, identity, limit, cursor);
     CHECK(page.has_value(), "{}", page.error().message);
     return *page;
   }
@@ -107,6 +109,34 @@ TEST_F(DeadLettersTest, OfOneNamespaceComeInPagesOldestFirst) {
   EXPECT_EQ(list("c", 5), *parse_json(R"({"items":[]})"));
 }
 
+TEST_F(DeadLettersTest, OfAnEarlierNamespaceOfTheNameAreNotThoseOfTheNewOne) {
+  const auto publish = [&](const char* header, const char* data) {
+    client_->publish_acked("millrace.dlq.shop.x", header, data);
+  };
+  publish("Millrace-Namespace: 2\r\n", "of the earlier one");
+  publish("Millrace-Namespace: 0\r\n", "while there was none");
+  publish("Millrace-Namespace: 3\r\n", "of this one");
+  publish("", "of an earlier release");
+  const auto data = [](const Json& page) {
+    std::vector<std::string> all;
+    for (const Json& item : page["items"]) all.push_back(item["data"].get<std::string>());
+    return all;
+  };
+  EXPECT_EQ(data(list("shop", 10)).size(), 4u) << "no namespace has the name";
+  const NamespaceIdentity old{.number = NamespaceNumber(3)};
+  EXPECT_EQ(
+      data(list("shop", 10, "", old)),
+      (std::vector<std::string>{"while there was none", "of this one", "of an earlier release"}));
+  NamespaceIdentity young = old;
+  young.created_at = *parse_rfc3339("2999-01-01T00:00:00Z");
+  EXPECT_EQ(data(list("shop", 10, "", young)),
+            (std::vector<std::string>{"while there was none", "of this one"}));
+  const Json first = list("shop", 1, "", young);
+  EXPECT_EQ(data(first), std::vector<std::string>{"while there was none"});
+  EXPECT_EQ(data(list("shop", 1, first["next"].get<std::string>(), young)),
+            std::vector<std::string>{"of this one"});
+}
+
 TEST_F(DeadLettersTest, ShowTheHeadOfTheirBytes) {
   const std::string umlauts = [] {
     std::string text = "x";
@@ -127,7 +157,8 @@ TEST_F(DeadLettersTest, ShowTheHeadOfTheirBytes) {
 
 TEST_F(DeadLettersTest, RefuseACursorThatIsNone) {
   for (const char* cursor : {"x", "1x", "-1", " 1"}) {
-    const Result<Json> page = list_dead_letters(*connection_, kDefaultPrefix, "a", 1, cursor);
+    const Result<Json> page =
+        list_dead_letters(*connection_, kDefaultPrefix, "a", std::nullopt, 1, cursor);
     ASSERT_FALSE(page) << cursor;
     EXPECT_EQ(page.error().code, "dlq.cursor");
   }

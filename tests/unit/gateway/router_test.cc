@@ -1,5 +1,6 @@
 #include "gateway/router.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "gateway/admission.h"
@@ -99,6 +100,13 @@ TEST(Router, TakesHeadWhereItTakesGet) {
   const auto outcome = two_routes().find("HEAD", "/v1/ns/a/workflows");
   EXPECT_TRUE(std::get<Router::Found>(outcome).head);
   EXPECT_EQ(std::get<Router::Found>(outcome).request.method, "GET");
+}
+
+TEST(Router, ShowsLittleOfALongTarget) {
+  std::string target = "/v1/ns/" + std::string(4'000, 'a') + "/workflows?x=1";
+  for (int i = 0; i < 500; ++i) target += fmt::format("&unknown{}=1", i);
+  const auto outcome = two_routes().find("GET", target);
+  EXPECT_LE(std::get<Response>(outcome).body.size(), 1'000U);
 }
 
 TEST(Problem, HasAStatusForEveryCodeOfTheService) {

@@ -96,11 +96,13 @@ TEST(HeadRecord, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
   head.state_from = kNow + std::chrono::hours(3);
   EXPECT_FALSE(decode_head(encode_head(head)).value().failed_data);
   head.failed_data = LazyJson(Json{{"n", 1}});
+  head.failed_attempt = 300;
   const Instance read = decode_head(encode_head(head)).value();
   EXPECT_EQ(read.first_run, 7u);
   EXPECT_EQ(read.runs_from, head.runs_from);
   EXPECT_EQ(read.state_from, head.state_from);
   EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  EXPECT_EQ(read.failed_attempt, 300u);
   expect_whole(encode_head(head), decode_head);
 }
 
@@ -152,6 +154,11 @@ TEST(TaskRecord, IsReadAsItWasWritten) {
 TEST(HeadRecord, OfOlderVersionsIsRead) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
+  // Version 6 added the attempts of the failed state: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 5;
+  EXPECT_EQ(decode_head(bytes).value().failed_attempt, 0u);
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
   // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
   bytes.resize(bytes.size() - 3);
   bytes[0] = 4;
@@ -194,6 +201,27 @@ TEST(CallRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(read.input.text(), R"({"n":1})");
   EXPECT_EQ(read.result.text(), R"("x")");
   expect_whole(encode_call(call), decode_call);
+}
+
+TEST(CallRecord, KeepsWhyItsLastAttemptFailed) {
+  Call call{.status = Call::Status::kBetween, .attempt = 2};
+  call.last_error = {.error = {"down", "no route"}, .at = kNow};
+  EXPECT_EQ(decode_call(encode_call(call)).value().last_error, call.last_error);
+  expect_whole(encode_call(call), decode_call);
+}
+
+TEST(CallRecord, OfOlderVersionsIsRead) {
+  const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
+  std::string bytes = encode_call(call);
+  // Version 3 added that there is no last error: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 2;
+  EXPECT_TRUE(decode_call(bytes).value().outside);
+  EXPECT_FALSE(decode_call(bytes).value().last_error);
+  // Version 2 added two booleans, no time of a first attempt and no deadlines: a byte each.
+  bytes.resize(bytes.size() - 7);
+  bytes[0] = 1;
+  EXPECT_EQ(decode_call(bytes).value().attempt, 2u);
 }
 
 TEST(InboxRecord, KeepsAChildThatIsToStart) {

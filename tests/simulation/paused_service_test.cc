@@ -1,0 +1,222 @@
+// A service that is paused: what counts meanwhile for the calls that it holds back, and what counts
+// from its resume.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/tables.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::SizeIs;
+
+/// Calls `charge` once, with these further keys of the action, under these keys of the workflow.
+std::string order(std::string_view action, std::string_view workflow = "") {
+  return fmt::format(R"(
+id: order
+{}
+functions:
+- {{id: charge, type: knative-namespace, service: charge}}
+states:
+- {{id: pay, type: action, action: {{function: charge, {}}}}}
+)",
+                     workflow, action);
+}
+
+constexpr std::string_view kMinuteToStart = "scheduleToStartTimeout: 1m, startToCloseTimeout: 1h";
+
+std::string start(World& world) {
+  std::string id = world.start("order")["id"];
+  world.settle();
+  return id;
+}
+
+void pause(World& world) { world.must(PauseService{.space = "default", .name = "charge"}); }
+
+void resume(World& world) {
+  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
+  world.settle();
+}
+
+std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
+
+std::string code(World& world, const std::string& id) {
+  const Json instance = world.instance(id);
+  return instance.contains("error") ? instance["error"]["code"].get<std::string>() : "none";
+}
+
+TEST(PausedService, ACallThatItHoldsBackDoesNotRunOutOfScheduleToStart) {
+  World world;
+  world.apply(order(kMinuteToStart));
+  pause(world);
+  const std::string id = start(world);
+  world.run_for(hours(3));
+  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(0));
+  resume(world);
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  world.functions.answer(world.functions.tasks()[0].id, 1);
+  world.settle();
+  EXPECT_EQ(status(world, id), "complete");
+}
+
+TEST(PausedService, ItsResumeGivesTheWholeScheduleToStartAnew) {
+  World world;
+  world.functions.act("charge", {{.begins = std::nullopt}, {.begins = std::nullopt}});
+  world.apply(order(kMinuteToStart));
+  const std::string before = start(world);
+  world.run_for(seconds(50));
+  pause(world);
+  const std::string within = start(world);
+  world.run_for(seconds(40));
+  resume(world);
+  world.run_for(seconds(59));
+  EXPECT_EQ(status(world, before), "waiting");
+  EXPECT_EQ(status(world, within), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(world, before), "millrace.timeout.scheduleToStart");
+  EXPECT_EQ(code(world, within), "millrace.timeout.scheduleToStart");
+}
+
+TEST(PausedService, ScheduleToCloseOfACallThatHasNotBegunCountsFromTheResumeToo) {
+  World world;
+  world.apply(order("scheduleToCloseTimeout: 1m"));
+  pause(world);
+  const std::string id = start(world);
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "waiting");
+  resume(world);
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_EQ(world.functions.tasks()[0].deadline, world.clock.now() + minutes(1));
+  world.run_for(seconds(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
+}
+
+TEST(PausedService, TheTimeoutsOfACallThatHasBegunGoOn) {
+  World world;
+  world.apply(order("scheduleToCloseTimeout: 1m"));
+  const std::string id = start(world);
+  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
+  pause(world);
+  world.run_for(minutes(1));
+  EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
+}
+
+TEST(PausedService, AWorkerThatBeginsMeanwhileHasTheWholeScheduleToClose) {
+  World world;
+  world.functions.act("charge", {{.begins = minutes(30), .answers = false}});
+  world.apply(order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
+  const std::string id = start(world);
+  pause(world);
+  world.run_for(minutes(39));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(minutes(1));
+  EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
+}
+
+TEST(PausedService, TheTimeoutsOfTheStateAndOfTheWholeGoOn) {
+  World world;
+  world.apply(order(kMinuteToStart, "timeouts: {kill: PT1H}"));
+  pause(world);
+  const std::string id = start(world);
+  world.run_for(minutes(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(minutes(1));
+  EXPECT_EQ(status(world, id), "timedout");
+}
+
+TEST(PausedService, ARestartChangesNothingOfThat) {
+  World world;
+  world.apply(order(kMinuteToStart));
+  pause(world);
+  const std::string id = start(world);
+  world.run_for(seconds(30));
+  world.crash();
+  world.clock.advance(hours(1));
+  world.recover();
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
+  world.restart();
+  world.run_for(seconds(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_THAT(world.functions.tasks(), SizeIs(1));
+}
+
+TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
+  World world;
+  world.apply(
+      order("scheduleToStartTimeout: 1m, startToCloseTimeout: 1h, "
+            "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+  const std::string id = start(world);
+  pause(world);
+  world.functions.tell({world.functions.tasks()[0].id,
+                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "waiting");
+  resume(world);
+  EXPECT_THAT(world.functions.tasks(), SizeIs(2));
+}
+
+TEST(PausedService, SettingsThatNoLongerPauseItResumeIt) {
+  World world;
+  world.functions.act("charge", {{.begins = std::nullopt}});
+  world.apply(order(kMinuteToStart));
+  world.must(CreateNamespace{.name = "default", .settings = Json{{"paused", {"charge"}}}});
+  const std::string id = start(world);
+  world.run_for(hours(1));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.must(CreateNamespace{.name = "default", .settings = Json::object()});
+  world.run_for(seconds(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
+}
+
+TEST(PausedService, OtherServicesOfTheSameStateAreTimedOut) {
+  World world;
+  world.functions.act("ship", {{.begins = std::nullopt}});
+  world.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+- {id: ship, type: knative-namespace, service: ship}
+states:
+- id: both
+  type: parallel
+  actions:
+  - {function: charge, scheduleToStartTimeout: 1m, startToCloseTimeout: 1h}
+  - {function: ship, scheduleToStartTimeout: 2m, startToCloseTimeout: 1h}
+)");
+  pause(world);
+  const std::string id = start(world);
+  world.run_for(seconds(119));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
+}
+
+TEST(PausedService, AResumeReachesMoreInstancesThanOneBatchSteps) {
+  World world;
+  world.apply(order(kMinuteToStart));
+  pause(world);
+  for (int i = 0; i < 600; ++i) world.start("order");
+  world.run_for(hours(2));
+  resume(world);
+  EXPECT_THAT(world.functions.tasks(), SizeIs(600));
+  world.run_for(seconds(59));
+  for (const Json& one : world.instances()) EXPECT_EQ(one["status"], "waiting");
+}
+
+}  // namespace
+}  // namespace millrace
