@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include "base/big_integer.h"
+#include "base/own_json.h"
 
 namespace millrace {
 namespace {
@@ -209,6 +210,11 @@ Result<Json> parse_own_json(std::string_view text) {
     }
     return fail("json.malformed", message);
   }
+}
+
+bool is_own_json(std::string_view text) {
+  return (is_for_fast_parser(text) && !fast_parser().parse(text.data(), text.size()).error()) ||
+         parse_own_json(text).has_value();
 }
 
 bool is_json(std::string_view text) {
