@@ -9,6 +9,7 @@
 
 #include "base/big_integer.h"
 #include "base/excerpt.h"
+#include "base/own_json.h"
 
 namespace millrace {
 namespace {
@@ -219,6 +220,11 @@ Result<Json> parse_own_json(std::string_view text) {
   } catch (const Json::exception& e) {
     return fail("json.malformed", with_excerpt(without_id(e.what())));
   }
+}
+
+bool is_own_json(std::string_view text) {
+  return (is_for_fast_parser(text) && !fast_parser().parse(text.data(), text.size()).error()) ||
+         parse_own_json(text).has_value();
 }
 
 bool is_json(std::string_view text) {

@@ -35,6 +35,7 @@ constexpr ErrorCode kCodes[] = {
     {"millrace.limits.transitions", "The instance has made as many transitions as it may."},
     {"millrace.limits.variable", "A variable is too large."},
     {"millrace.poison", "The process has died of the instance several times."},
+    {"millrace.store.damaged", "A stored value that the instance needs is damaged."},
     {"millrace.timeout.execution", "The workflow's execution timeout has expired."},
     {"millrace.timeout.heartbeat", "The worker of a call has missed its heartbeat."},
     {"millrace.timeout.run", "The workflow's run timeout has expired."},

@@ -1,12 +1,14 @@
 // Lookup: what a step may read beyond its instance, as it stands in the batch that the step belongs
-// to. orchestrator/runtime reads it from the transaction; tests have one in memory. What a read of
-// the store fails with is no outcome of a workflow: the runtime keeps it and loses the batch.
+// to. orchestrator/runtime reads it from the transaction; tests have one in memory. A read that
+// fails for the moment is not an outcome of a workflow: the runtime keeps the error and loses the
+// batch. A row that is damaged stays so: that is an error here, and one of the workflow.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "model/task.h"
 #include "model/variable.h"
 #include "policies/action_policy.h"
@@ -18,10 +20,11 @@ class Lookup {
   virtual ~Lookup() = default;
 
   /// nullopt: there is none.
-  virtual std::optional<Variable> variable(const VariableName& name) const = 0;
-  virtual std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const = 0;
+  virtual Result<std::optional<Variable>> variable(const VariableName& name) const = 0;
+  virtual Result<std::optional<std::string>> secret(NamespaceNumber space,
+                                                    std::string_view name) const = 0;
   /// What an instance was started with.
-  virtual LazyJson input(const Instance& instance) const = 0;
+  virtual Result<LazyJson> input(const Instance& instance) const = 0;
   /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
   virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
   /// What calls of that service have where nothing nearer says otherwise; null: nothing.

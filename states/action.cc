@@ -23,6 +23,7 @@ class ActionState final : public CallingState {
     return Leave{};
   }
 
+  Waits waits() const override { return {.least_calls = 1, .most_calls = async_ ? 0U : 1U}; }
   std::vector<std::string> services() const override { return services_of({&action_, 1}); }
 
  private:

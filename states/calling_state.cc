@@ -95,7 +95,9 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
       opened_for = one.action;
       secrets = Json::object();
       for (const std::string& name : one.action->secrets) {
-        auto value = visit.secret(name);
+        auto found = visit.secret(name);
+        if (!found) return tl::unexpected(std::move(found).error());
+        auto& value = *found;
         if (!value) {
           return raise("direktiv.secrets.notFound", fmt::format("there is no secret \"{}\"", name));
         }

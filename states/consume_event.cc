@@ -24,6 +24,7 @@ class ConsumeEvent final : public State {
     return Leave{};
   }
 
+  Waits waits() const override { return {.events = 1}; }
   std::vector<std::string> awaited_types() const override { return types_of({&pattern_, 1}); }
 
  private:

@@ -16,6 +16,7 @@ class Delay final : public State {
     return Wait{};
   }
 
+  Waits waits() const override { return {.delay = true}; }
   Outcome elapsed(Visit&) const override { return Leave{}; }
 
  private:

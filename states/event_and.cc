@@ -44,6 +44,7 @@ class EventAnd final : public State {
     return Leave{};
   }
 
+  Waits waits() const override { return {.events = patterns_.size(), .keeps_events = true}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
 
  private:

@@ -28,6 +28,7 @@ class EventXor final : public State {
     return Leave{.exit = entry};
   }
 
+  Waits waits() const override { return {.events = patterns_.size()}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
 
  private:

@@ -41,6 +41,7 @@ class Foreach final : public CallingState {
     return call(visit, std::move(*made));
   }
 
+  Waits waits() const override { return {.least_calls = 1, .most_calls = kMostCalls}; }
   std::vector<std::string> services() const override { return services_of({&action_, 1}); }
 
  private:

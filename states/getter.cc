@@ -29,7 +29,9 @@ class Getter final : public State {
     Json values = Json::object();
     size_t bytes = 0;
     for (const VariableReference& one : variables_) {
-      const std::optional<Variable> variable = visit.variable(one.scope, one.key);
+      const auto found = visit.variable(one.scope, one.key);
+      if (!found) return found.error();
+      const std::optional<Variable>& variable = *found;
       bytes += variable ? variable->bytes.size() : 0;
       if (bytes > kMaxVariableBytes) {
         return Raise{

@@ -38,6 +38,9 @@ class Parallel final : public CallingState {
     return std::make_unique<Parallel>(std::move(common), std::move(actions), needs);
   }
 
+  Waits waits() const override {
+    return {.least_calls = actions_.size(), .most_calls = actions_.size()};
+  }
   std::vector<std::string> services() const override { return services_of(actions_); }
 
  private:

@@ -45,6 +45,16 @@ using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
 /// Names of services, as functions give them.
 using ServiceNames = std::set<std::string, std::less<>>;
 
+/// What an instance may wait for in a state. The state's behaviour relies on it, so an instance
+/// that comes from outside the engine is held against it (orchestrator/engine/fit.h).
+struct Waits {
+  size_t events = 0;          ///< how many entries its listeners may have
+  bool keeps_events = false;  ///< it has a slot for each of them
+  bool delay = false;
+  size_t least_calls = 0;  ///< where it has calls at all
+  size_t most_calls = 0;
+};
+
 class State {
  public:
   explicit State(StateCommon common) : common_(std::move(common)) {}
@@ -77,6 +87,9 @@ class State {
 
   /// The next attempt of some calls is due, and no timeout of theirs has passed.
   virtual Outcome attempts_due(Visit& visit) const;
+
+  /// What an instance may wait for in it.
+  virtual Waits waits() const { return {}; }
 
   /// The types of the events that it may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }

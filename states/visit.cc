@@ -66,6 +66,9 @@ bool is_too_large(const Event& event) {
   return encode_json_event(event).size() > kMaxGeneratedEventBytes;
 }
 
+/// What a state gets of a row that is damaged.
+Outcome damaged(const Error& error) { return Raise{{std::string(kStoreDamaged), error.message}}; }
+
 /// The newest value that is to be set for that name; null if none is.
 const SetVariable* newest(const std::vector<Effect>& effects, const VariableName& name) {
   for (auto effect = effects.rbegin(); effect != effects.rend(); ++effect) {
@@ -443,17 +446,25 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
   return std::nullopt;
 }
 
-std::optional<Variable> Visit::variable(VariableScope scope, const std::string& key) {
+Evaluated<std::optional<Variable>> Visit::variable(VariableScope scope, const std::string& key) {
   const VariableName name{owner_of(instance_, scope), key};
   const SetVariable* set = newest(effects_, name);
   if (set == nullptr) set = newest(earlier_, name);
-  std::optional<Variable> found = set != nullptr ? set->value : lookup_.variable(name);
+  if (set != nullptr) return note_sealed(set->value);
+  auto found = lookup_.variable(name);
+  if (!found) return tl::unexpected(damaged(found.error()));
+  return note_sealed(std::move(*found));
+}
+
+std::optional<Variable> Visit::note_sealed(std::optional<Variable> found) {
   if (found && found->sealed) instance_.sealed = true;
   return found;
 }
 
-std::optional<std::string> Visit::secret(std::string_view name) const {
-  return lookup_.secret(instance_.space, name);
+Evaluated<std::optional<std::string>> Visit::secret(std::string_view name) const {
+  auto found = lookup_.secret(instance_.space, name);
+  if (!found) return tl::unexpected(damaged(found.error()));
+  return std::move(*found);
 }
 
 void Visit::set_variable(VariableScope scope, const std::string& key,

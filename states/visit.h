@@ -26,6 +26,9 @@ namespace millrace {
 template <class T>
 using Evaluated = tl::expected<T, Outcome>;
 
+/// The code of a workflow's error where a row that it needs is damaged.
+inline constexpr std::string_view kStoreDamaged = "millrace.store.damaged";
+
 /// What stops a running call of `instance`. The tasks of a child go down with it `at_once`, or
 /// finish first.
 Effect stopping(const Instance& instance, const Call& call, bool at_once = true);
@@ -122,13 +125,13 @@ class Visit {
   std::optional<Raise> start_detached(const Function& function, Call call);
 
   /// A variable as this step has left it; nullopt: there is none. One that is sealed makes the
-  /// instance so.
-  std::optional<Variable> variable(VariableScope scope, const std::string& key);
+  /// instance so. Raise millrace.store.damaged where its row can't be read.
+  Evaluated<std::optional<Variable>> variable(VariableScope scope, const std::string& key);
   /// Sets it, or deletes it; a value has kMaxVariableBytes at most.
   void set_variable(VariableScope scope, const std::string& key, std::optional<Variable> value);
 
-  /// A secret of the namespace; nullopt: there is none.
-  std::optional<std::string> secret(std::string_view name) const;
+  /// A secret of the namespace; nullopt: there is none. Raise as variable().
+  Evaluated<std::optional<std::string>> secret(std::string_view name) const;
 
   /// The error that the instance ends with; the first one stays (Error states). It takes the place
   /// of an older `.error` in the data.
@@ -146,6 +149,8 @@ class Visit {
  private:
   /// The task of the call, as far as it is the same for one that is detached.
   StartTask task(const Function& function, const Call& call) const;
+
+  std::optional<Variable> note_sealed(std::optional<Variable> found);
 
   struct Job {
     const Program* program = nullptr;

@@ -763,7 +763,13 @@ class Stepper {
     instance_.awaits_run = false;
     ++instance_.run;
     tell(HistoryKind::kRun, Json{{"run", instance_.run}});
-    instance_.data = lookup_.input(instance_);
+    const Result<LazyJson> input = lookup_.input(instance_);
+    if (!input) {
+      const WorkflowError error{std::string(kStoreDamaged), input.error().message};
+      tell_error(HistoryKind::kRaised, error);
+      return fail(error, InstanceStatus::kFailed, Retries::kNo);
+    }
+    instance_.data = *input;
     begin_at(workflow_.start.state);
   }
 

@@ -78,7 +78,7 @@ Status Batch::apply(TimePoint now, const EventInput& input) {
 }
 
 Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id) {
-  Touched* const touched = TRY(instances_.touch(space, id));
+  Touched* const touched = TRY(instances_.touch(now, space, id));
   if (touched == nullptr) return false;
   TRY(instances_.step(now, *touched,
                       Abandon{{std::string(kPoison),
@@ -90,12 +90,18 @@ Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const Instan
 
 Status Batch::set_aside(const HookRecord& hook, const Error& reason) {
   const std::string& space = draft_.catalog.name_of(hook.space);
-  const Event event = TRY(decode_json_event(hook.event));
+  const Result<Event> event = decode_json_event(hook.event);
+  if (!event) {
+    draft_.damages.note(
+        {std::string(kDamagedRow),
+         fmt::format("the event for {} does not decode: {}", hook.url, event.error().message)});
+    return {};
+  }
   return draft_.dead_letter(
       {.space = space,
        .reason = {reason.code, fmt::format("{} did not take it in {} attempts: {}", hook.url,
                                            hook.attempt, reason.message)},
-       .message = event_message(space, event)},
+       .message = event_message(space, *event)},
       hook.sealed);
 }
 
@@ -158,7 +164,7 @@ Status Batch::take(TimePoint now, const EventInput& input) {
 
 Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarget& target,
                           bool kept) {
-  Touched* const touched = TRY(instances_.touch(target.space, target.instance));
+  Touched* const touched = TRY(instances_.touch(now, target.space, target.instance));
   if (touched == nullptr) return false;
   // Where an event is still under way to its targets, those behind it are kept: this instance may
   // have to get that one first, and then gets this one in its turn.
@@ -184,7 +190,12 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
                                 const StartTarget& target) {
   const WorkflowEntry* const entry = draft_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a workflow that is gone still listens");
-  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {entry->number, entry->latest}));
+  const auto found = draft_.catalog.definition(draft_.tx, {entry->number, entry->latest});
+  if (!found && is_damaged_row(found.error())) {
+    draft_.damages.note(found.error());
+    return false;
+  }
+  const auto workflow = TRY(found);
   const Start& start_of = workflow->start;
   if (start_of.kind == Start::Kind::kEventsAnd) {
     return groups_.offer(now, sequence, event, *entry, *workflow, target.entries);
@@ -198,14 +209,14 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
 
 // Timers.
 
-Result<bool> Batch::may_be_overtaken(const TimerInput& timer) {
+Result<bool> Batch::may_be_overtaken(TimePoint now, const TimerInput& timer) {
   if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
   const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
   if (owner == nullptr || owner->kind == TimerKind::kDelay || owner->kind == TimerKind::kRetry) {
     return false;
   }
   if (draft_.waiting.listens(owner->instance)) return true;
-  const Touched* const touched = TRY(instances_.touch(owner->space, owner->instance));
+  const Touched* const touched = TRY(instances_.touch(now, owner->space, owner->instance));
   if (touched == nullptr || touched->instance.phase != Phase::kEntering) return false;
   // It evaluates what it is to listen for.
   const Instance& instance = touched->instance;
@@ -220,7 +231,7 @@ Status Batch::take(TimePoint now, const TimerInput& input) {
 }
 
 Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
-  Touched* const touched = TRY(instances_.touch(owner.space, owner.instance));
+  Touched* const touched = TRY(instances_.touch(now, owner.space, owner.instance));
   if (touched == nullptr) return {};
   if (!fan_outs_.empty()) TRY(instances_.offer_recent(now, *touched));
   const auto& timers = touched->instance.timers;
@@ -249,12 +260,17 @@ bool Batch::awaits_look(TimePoint now, const Instance& instance) {
 }
 
 Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
-  const auto record = TRY(read_delayed(draft_.tx, owner.number));
-  if (!record) return {};
+  const auto read = read_delayed(draft_.tx, owner.number);
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  if (read && !*read) return {};
+  const auto event = read ? event_of(owner.number, **read) : tl::unexpected(read.error());
+  if (!event) {  // its row stays
+    draft_.damages.note(event.error());
+    return {};
+  }
+  const auto& record = *read;
   erase_delayed(draft_.tx, owner.number);
   if (!draft_.catalog.has_namespace(record->space)) return {};  // it was deleted
-  auto event = decode_json_event(record->event);
-  if (!event) return fail("store.corrupt", "a delayed event does not decode");
   return draft_.publish(record->space, record->instance, *event, record->sealed);
 }
 
@@ -269,7 +285,7 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedu
 // Results.
 
 Status Batch::take(TimePoint now, const EvaluatedInput& input) {
-  Touched* const touched = TRY(instances_.touch(input.space, input.instance));
+  Touched* const touched = TRY(instances_.touch(now, input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Resumed{.step = input.step, .results = input.results}));
   return {};
@@ -347,7 +363,7 @@ Status Batch::take(TimePoint now, const SilenceInput& input) {
 }
 
 Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus) {
-  Touched* const touched = TRY(instances_.touch(task.space, task.caller->instance));
+  Touched* const touched = TRY(instances_.touch(now, task.space, task.caller->instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, stimulus));
   return {};
@@ -356,7 +372,7 @@ Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus&
 /// Fires the timer of the caller's calls if it is due: it may have waited for an answer.
 Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
   const InstanceId caller = task.caller->instance;
-  Touched* const touched = TRY(instances_.touch(task.space, caller));
+  Touched* const touched = TRY(instances_.touch(now, task.space, caller));
   if (touched == nullptr) return {};
   for (const Timer& timer : touched->instance.timers) {
     if (timer.kind != TimerKind::kCalls || timer.deadline > now) continue;
@@ -368,7 +384,7 @@ Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
 }
 
 Status Batch::take(TimePoint now, const ContinueInput& input) {
-  Touched* const touched = TRY(instances_.touch(input.space, input.instance));
+  Touched* const touched = TRY(instances_.touch(now, input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Proceed{}));
   return {};
@@ -379,7 +395,10 @@ Status Batch::take(TimePoint now, const ContinueInput& input) {
 Status Batch::take(TimePoint now, const CommandInput& input) {
   Result<Commands::Progress> progress = commands_.carry_out(now, input.command);
   if (!progress) {
-    if (progress.error().code.starts_with("store.")) return tl::unexpected(progress.error());
+    // What is damaged stays so: this command is refused, and the batch goes on.
+    const bool is_lost =
+        progress.error().code.starts_with("store.") && !is_damaged_row(progress.error());
+    if (is_lost) return tl::unexpected(progress.error());
     answer(input.request, tl::unexpected(progress.error()));
   } else if (auto* const rest = std::get_if<Command>(&*progress)) {
     draft_.outcome.rest.push_back({input.request, std::move(*rest)});

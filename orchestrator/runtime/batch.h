@@ -51,7 +51,7 @@ class Batch {
   /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
   /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
   /// deadline. Nothing else waits for the stream. Errors: those of the store.
-  Result<bool> may_be_overtaken(const TimerInput& timer);
+  Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer);
 
   /// Whether its events have woken so many instances that the next ones should wait for the next
   /// batch.
@@ -65,7 +65,7 @@ class Batch {
   /// Fails an instance that the process has died of; false: it does not live.
   Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
-  /// Sets aside a CloudEvent that a URL has not taken.
+  /// Makes a dead letter of a CloudEvent that a URL has not taken.
   Status set_aside(const HookRecord& hook, const Error& reason);
 
   /// What follows in the event stream comes behind this position, which may be an earlier one.

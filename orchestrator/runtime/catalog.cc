@@ -64,9 +64,15 @@ Status Catalog::load(const View& view) {
   by_id_.clear();
   settings_.clear();
   unreadable_.clear();
+  Status unique;
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
-    space_names_.emplace(record.number, name);
+    if (!space_names_.emplace(record.number, name).second && unique) {
+      unique = tl::unexpected(
+          damaged_row(Table::kNamespaces, name,
+                      fmt::format("it has number {}, and so has namespace \"{}\"",
+                                  static_cast<uint32_t>(record.number), name_of(record.number))));
+    }
     const Result<NamespaceSettings> settings = read_settings(record.settings);
     if (!settings) {
       spdlog::error(
@@ -79,13 +85,23 @@ Status Catalog::load(const View& view) {
       settings_.emplace(record.number, *settings);
     }
   }));
-  return each_workflow(
-      view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
-        if (!has_namespace(space)) return;
-        workflows_[record.number] = {record.number, space,         std::string(id),
-                                     record.latest, record.paused, record.groups_from};
-        by_id_.emplace(std::pair(space, std::string(id)), record.number);
-      });
+  TRY(std::move(unique));
+  TRY(each_workflow(view,
+                    [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
+                      if (!has_namespace(space)) return;
+                      const auto [known, is_new] = workflows_.try_emplace(record.number);
+                      if (!is_new) {
+                        unique = tl::unexpected(damaged_workflow(
+                            space, id,
+                            fmt::format("it has number {}, and so has workflow \"{}\"",
+                                        static_cast<uint32_t>(record.number), known->second.id)));
+                        return;
+                      }
+                      known->second = {record.number, space,         std::string(id),
+                                       record.latest, record.paused, record.groups_from};
+                      by_id_.emplace(std::pair(space, std::string(id)), record.number);
+                    }));
+  return unique;
 }
 
 std::optional<NamespaceNumber> Catalog::find_namespace(std::string_view name) const {
@@ -111,42 +127,43 @@ const WorkflowEntry* Catalog::find_workflow(WorkflowNumber number) const {
 }
 
 Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Revision revision) {
-  auto& cached = definitions_[revision];
-  if (cached) return cached;
-  const auto record = TRY(read_definition(view, revision));
-  if (!record) {
-    return fail("store.corrupt",
-                fmt::format("revision {} of workflow {} is not in the store", revision.number,
-                            static_cast<uint32_t>(revision.workflow)));
+  if (const auto found = definitions_.find(revision); found != definitions_.end()) {
+    return found->second;
   }
+  const auto record = TRY(read_definition(view, revision));
+  if (!record) return tl::unexpected(damaged_definition(revision, "it is missing"));
   auto workflow = loader_(record->text);
   if (!workflow) {
-    return fail("store.corrupt",
-                fmt::format("revision {} of workflow {} does not load: {}", revision.number,
-                            static_cast<uint32_t>(revision.workflow), workflow.error().message));
+    return tl::unexpected(damaged_definition(
+        revision, fmt::format("it does not load: {}", workflow.error().message)));
   }
-  cached = std::move(*workflow);
-  return cached;
+  const WorkflowEntry* const entry = find_workflow(revision.workflow);
+  if (entry != nullptr && entry->id != (*workflow)->id) {
+    return tl::unexpected(damaged_definition(
+        revision,
+        fmt::format("it defines \"{}\", and is of workflow \"{}\"", (*workflow)->id, entry->id)));
+  }
+  return definitions_[revision] = std::move(*workflow);
 }
 
 Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, Revision revision,
                                                              StateIndex state) {
-  auto& cached = awaited_[{revision, state}];
-  if (!cached) {
-    const auto workflow = TRY(definition(view, revision));
-    if (state >= workflow->states.size()) {
-      return fail("store.corrupt",
-                  fmt::format("revision {} of workflow {} has no state {}", revision.number,
-                              static_cast<uint32_t>(revision.workflow), state));
-    }
-    cached = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
+  if (const auto found = awaited_.find({revision, state}); found != awaited_.end()) {
+    return found->second;
   }
-  return cached;
+  const auto workflow = TRY(definition(view, revision));
+  if (state >= workflow->states.size()) {
+    return tl::unexpected(damaged_definition(
+        revision, fmt::format("it has {} states, and an instance is in state {} (counted from 0)",
+                              workflow->states.size(), state)));
+  }
+  return awaited_[{revision, state}] =
+             std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
 }
 
 Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimePoint now) {
   note_change();
-  const uint64_t number = TRY(read_counter(tx, Counter::kNamespace)) + 1;
+  const uint64_t number = TRY(next_number(tx, Counter::kNamespace));
   write_counter(tx, Counter::kNamespace, number);
   const auto space = NamespaceNumber(number);
   write_namespace(tx, name, {.number = space, .created_at = now});
@@ -220,10 +237,12 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
   WorkflowEntry entry;
   if (known != nullptr) {
     entry = *known;
-    const auto newest = TRY(read_definition(tx, {entry.number, entry.latest}));
-    if (newest && newest->text == text) return false;
+    const auto newest = read_definition(tx, {entry.number, entry.latest});
+    // One that is damaged is replaced by the next.
+    if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
+    if (newest && *newest && (*newest)->text == text) return false;
   } else {
-    const uint64_t number = TRY(read_counter(tx, Counter::kWorkflow)) + 1;
+    const uint64_t number = TRY(next_number(tx, Counter::kWorkflow));
     write_counter(tx, Counter::kWorkflow, number);
     entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
   }

@@ -49,7 +49,10 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
   std::shared_ptr<const Workflow> before;
   if (const WorkflowEntry* known = draft_.catalog.find_workflow(space, command.workflow->id)) {
-    before = TRY(draft_.catalog.definition(draft_.tx, {known->number, known->latest}));
+    const auto newest = draft_.catalog.definition(draft_.tx, {known->number, known->latest});
+    // One that is damaged is replaced by the next.
+    if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
+    if (newest) before = *newest;
   }
   const bool added =
       TRY(draft_.catalog.apply(draft_.tx, space, command.text, command.workflow, now));
@@ -145,7 +148,7 @@ Result<Instance> Commands::instance_of(std::string_view space, const InstanceId&
 
 Result<Json> Commands::step_living(TimePoint now, std::string_view space, const InstanceId& id,
                                    const Stimulus& stimulus, const char* done) {
-  Touched* const touched = TRY(instances_.touch(TRY(space_of(space)), id));
+  Touched* const touched = TRY(instances_.touch_sound(now, TRY(space_of(space)), id));
   if (touched == nullptr || has_ended(touched->instance.status)) {
     const InstanceStatus status =
         touched != nullptr ? touched->instance.status : TRY(instance_of(space, id)).status;
@@ -173,8 +176,9 @@ Result<Json> Commands::run(TimePoint now, const ResumeInstance& command) {
   return step_living(now, command.space, command.instance, Resume{}, "resumed");
 }
 
-Result<Commands::Ended> Commands::ended_one(std::string_view space, const InstanceId& id) {
-  const Touched* const touched = TRY(instances_.touch(TRY(space_of(space)), id));
+Result<Commands::Ended> Commands::ended_one(TimePoint now, std::string_view space,
+                                            const InstanceId& id) {
+  const Touched* const touched = TRY(instances_.touch_sound(now, TRY(space_of(space)), id));
   if (touched != nullptr) {
     return fail("instance.living",
                 fmt::format("instance {} has not ended, its status is {}; cancel it first, or wait "
@@ -190,8 +194,8 @@ Result<Commands::Ended> Commands::ended_one(std::string_view space, const Instan
   ended.entry = *entry;
   ended.workflow = TRY(draft_.catalog.definition(draft_.tx, ended.instance.revision));
   if (ended.instance.state >= ended.workflow->states.size()) {
-    return fail("store.corrupt",
-                fmt::format("instance {} is in a state that its workflow lacks", to_string(id)));
+    return tl::unexpected(
+        damaged_instance(ended.instance.space, id, "it is in a state that its workflow lacks"));
   }
   return ended;
 }
@@ -216,7 +220,7 @@ Result<std::optional<LazyJson>> Commands::data_at(const Instance& instance,
 }
 
 Result<Json> Commands::run(TimePoint now, const RetryInstance& command) {
-  Ended ended = TRY(ended_one(command.space, command.instance));
+  Ended ended = TRY(ended_one(now, command.space, command.instance));
   const InstanceStatus status = ended.instance.status;
   if (status != InstanceStatus::kFailed && status != InstanceStatus::kTimedOut) {
     return fail("instance.not_failed",
@@ -239,13 +243,13 @@ Result<Json> Commands::run(TimePoint now, const RetryInstance& command) {
 }
 
 Result<Json> Commands::run(TimePoint now, const RestartInstance& command) {
-  Ended ended = TRY(ended_one(command.space, command.instance));
+  Ended ended = TRY(ended_one(now, command.space, command.instance));
   const bool paused = ended.entry.paused;
   return revive(now, std::move(ended), Restart{.paused = paused});
 }
 
 Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
-  Ended ended = TRY(ended_one(command.space, command.instance));
+  Ended ended = TRY(ended_one(now, command.space, command.instance));
   const auto& states = ended.workflow->states;
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
     return state->common().id == command.state;
@@ -267,9 +271,9 @@ Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
                 Rerun{.state = index, .data = std::move(*data), .paused = paused});
 }
 
-Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& command) {
+Result<Commands::Progress> Commands::run(TimePoint now, const DeleteInstance& command) {
   const NamespaceNumber space = TRY(space_of(command.space));
-  const Touched* const living = TRY(instances_.touch(space, command.instance));
+  const Touched* const living = TRY(instances_.touch_sound(now, space, command.instance));
   if (living != nullptr) {
     return fail("instance.living",
                 fmt::format("instance {} has not ended, its status is {}; cancel it first",
@@ -280,7 +284,7 @@ Result<Commands::Progress> Commands::run(TimePoint, const DeleteInstance& comman
   if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   erase_instance(draft_.tx, instance);
   PurgeBudget budget;
-  const uint64_t left = TRY(purge_history(draft_.tx, instance.last_history, budget));
+  const uint64_t left = TRY(purge_history(draft_.tx, instance.last_history, budget, instance.id));
   if (left != 0) purges_.begin_history(left);
   return Json{{"id", to_string(command.instance)}, {"deleted", true}};
 }
@@ -309,8 +313,9 @@ Result<bool> Commands::names_service(NamespaceNumber space, std::string_view ser
   if (settings.services.contains(service) || settings.paused.contains(service)) return true;
   for (const auto& [number, entry] : draft_.catalog.workflows()) {
     if (entry.space != space) continue;
-    const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {number, entry.latest}));
-    for (const auto& state : workflow->states) {
+    const auto workflow = draft_.catalog.definition(draft_.tx, {number, entry.latest});
+    if (!workflow && is_damaged_row(workflow.error())) continue;
+    for (const auto& state : TRY(workflow)->states) {
       const std::vector<std::string> named = state->services();
       if (std::find(named.begin(), named.end(), service) != named.end()) return true;
     }
@@ -450,12 +455,12 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   return Json{{"cancelled", rest.sweep.changed}};
 }
 
-Result<VariableOwner> Commands::owner_of(const VariablePlace& place) {
+Result<VariableOwner> Commands::owner_of(TimePoint now, const VariablePlace& place) {
   VariableOwner owner{.scope = VariableScope::kNamespace, .space = TRY(space_of(place.space))};
   if (place.instance) {
     owner.scope = VariableScope::kInstance;
     owner.instance = *place.instance;
-    const Touched* const living = TRY(instances_.touch(owner.space, *place.instance));
+    const Touched* const living = TRY(instances_.touch(now, owner.space, *place.instance));
     if (living == nullptr) TRY(instance_of(place.space, *place.instance));
   } else if (!place.workflow.empty()) {
     owner.scope = VariableScope::kWorkflow;
@@ -464,16 +469,16 @@ Result<VariableOwner> Commands::owner_of(const VariablePlace& place) {
   return owner;
 }
 
-Result<Json> Commands::run(TimePoint, const PutVariable& command) {
-  const VariableName name{TRY(owner_of(command.place)), command.key};
+Result<Json> Commands::run(TimePoint now, const PutVariable& command) {
+  const VariableName name{TRY(owner_of(now, command.place)), command.key};
   write_variable(draft_.tx, name, command.value);
   return Json{{"key", command.key},
               {"size", command.value.bytes.size()},
               {"contentType", command.value.content_type}};
 }
 
-Result<Json> Commands::run(TimePoint, const DeleteVariable& command) {
-  const VariableName name{TRY(owner_of(command.place)), command.key};
+Result<Json> Commands::run(TimePoint now, const DeleteVariable& command) {
+  const VariableName name{TRY(owner_of(now, command.place)), command.key};
   if (!TRY(read_variable(draft_.tx, name))) return tl::unexpected(no_variable(command.key));
   erase_variable(draft_.tx, name);
   return Json{{"key", command.key}, {"deleted", true}};
@@ -530,14 +535,20 @@ Result<bool> Commands::step_some(TimePoint now, NamespaceNumber space, const Sti
                                  const std::function<bool(const Instance& head)>& is_one,
                                  Sweep& sweep) {
   const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, is_one));
+  std::optional<Error> damaged;
   for (const InstanceId& id : some.ids) {
-    Touched* const touched = TRY(instances_.touch(space, id));
-    if (touched == nullptr) {
-      return fail("store.corrupt",
-                  fmt::format("instance {} has a head under another key", to_string(id)));
+    const Result<Touched*> sound = instances_.touch_sound(now, space, id);
+    if (!sound && is_damaged_row(sound.error())) {
+      draft_.damages.note(sound.error());
+      damaged = sound.error();
+      continue;
     }
+    Touched* const touched = TRY(sound);
+    if (touched == nullptr) continue;
     TRY(instances_.step(now, *touched, stimulus));
   }
+  // One that can't be cancelled would be met again and again.
+  if (damaged && std::holds_alternative<Cancel>(stimulus)) return tl::unexpected(*damaged);
   sweep.changed += some.ids.size();
   sweep.last = some.last;
   return !some.last;

@@ -62,13 +62,13 @@ class Commands {
     WorkflowEntry entry;
     std::shared_ptr<const Workflow> workflow;
   };
-  Result<Ended> ended_one(std::string_view space, const InstanceId& id);
+  Result<Ended> ended_one(TimePoint now, std::string_view space, const InstanceId& id);
   Result<Json> revive(TimePoint now, Ended ended, const Stimulus& stimulus);
   /// The data with which it came into that state last; nullopt: its history has none.
   Result<std::optional<LazyJson>> data_at(const Instance& instance, std::string_view state) const;
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
-  Result<VariableOwner> owner_of(const VariablePlace& place);
+  Result<VariableOwner> owner_of(TimePoint now, const VariablePlace& place);
   /// Those of a workflow, or of the whole namespace.
   size_t count_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow) const;
   Status refuse_living(size_t living, const Error& refusal) const;

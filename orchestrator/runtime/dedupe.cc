@@ -21,16 +21,18 @@ size_t Dedupe::Hash::operator()(const Fingerprint& event) const {
   return hash;
 }
 
-Status Dedupe::load(const View& view) {
+Status Dedupe::load(const View& view, const OnDamage& damaged) {
   set_.clear();
   rows_.clear();
   batch_.clear();
   undo_ = {};
   return each_dedupe(
-      view, [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
+      view,
+      [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
         set_.insert(events.begin(), events.end());
         rows_.push_back({time, sequence});
-      });
+      },
+      damaged);
 }
 
 void Dedupe::add(const Fingerprint& event) {

@@ -30,7 +30,7 @@ class Dedupe {
  public:
   explicit Dedupe(DedupeWindow window) : window_(window) {}
 
-  Status load(const View& view);
+  Status load(const View& view, const OnDamage& damaged = nullptr);
 
   /// Forgets what has left the window by this time of the broker.
   Status move_to(Transaction& tx, TimePoint time);

@@ -10,7 +10,9 @@
 namespace millrace {
 
 Result<uint64_t> Draft::next(Counter counter) {
-  const uint64_t number = TRY(last(counter)) + 1;
+  const auto found = counters.find(counter);
+  const uint64_t number =
+      found == counters.end() ? TRY(next_number(tx, counter)) : found->second + 1;
   counters[counter] = number;
   return number;
 }

@@ -19,6 +19,7 @@
 #include "model/input.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/damages.h"
 #include "orchestrator/runtime/dedupe.h"
 #include "orchestrator/runtime/hooks.h"
 #include "orchestrator/runtime/living.h"
@@ -80,6 +81,7 @@ struct BatchParts {
   Tasks& tasks;
   Hooks& hooks;
   InHand& in_hand;
+  Damages& damages;
   IdMaker make_id;
   std::string id_key;  ///< Lookup::id_key
   EngineLimits limits;

@@ -29,11 +29,14 @@ Instance waiting_to_start(const StartChild& errand, uint64_t listen_from) {
 
 Status Errands::load() {
   draft_.errands.clear();
-  TRY(each_inbox(draft_.tx, [&](uint64_t number, InboxRecord record) {
-    set_sealed(record.errand, record.sealed);
-    draft_.errands.push_back(
-        {.errand = std::move(record.errand), .listen_from = record.listen_from, .row = number});
-  }));
+  TRY(each_inbox(
+      draft_.tx,
+      [&](uint64_t number, InboxRecord record) {
+        set_sealed(record.errand, record.sealed);
+        draft_.errands.push_back(
+            {.errand = std::move(record.errand), .listen_from = record.listen_from, .row = number});
+      },
+      draft_.damages.noting()));
   for (const QueuedErrand& queued : draft_.errands) TRY(keep_events(queued));
   return {};
 }
@@ -68,15 +71,25 @@ Status Errands::keep_events(const QueuedErrand& queued) {
   const WorkflowEntry* const entry = draft_.catalog.find_workflow(start->space, start->workflow);
   if (entry == nullptr) return {};
   const Revision revision{entry->number, entry->latest};
-  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, revision));
+  const auto workflow = draft_.catalog.definition(draft_.tx, revision);
+  if (!workflow && is_damaged_row(workflow.error())) return {};  // its start is refused
+  const StateIndex first = TRY(workflow)->start.state;
   draft_.recent.update(waiting_to_start(*start, queued.listen_from),
-                       TRY(draft_.catalog.awaited(draft_.tx, revision, workflow->start.state)));
+                       TRY(draft_.catalog.awaited(draft_.tx, revision, first)));
   return {};
 }
 
 Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_from) {
   draft_.recent.forget(errand.child);
-  if (errand.caller && !TRY(is_wanted(errand.space, *errand.caller))) return {};
+  if (errand.caller && !TRY(is_wanted(now, errand.space, *errand.caller))) return {};
+  const auto known = read_head_anywhere(draft_.tx, errand.space, errand.child);
+  if (!known || *known) {  // what is there must not be written over
+    if (!known && !is_damaged_row(known.error())) return tl::unexpected(known.error());
+    draft_.damages.note(damaged_instance(errand.space, errand.child,
+                                         "a child is to start under the id of an instance that is "
+                                         "there"));
+    return {};
+  }
   const WorkflowEntry* const entry =
       draft_.catalog.has_namespace(errand.space)
           ? draft_.catalog.find_workflow(errand.space, errand.workflow)
@@ -88,6 +101,7 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
   }
   const auto workflow = draft_.catalog.definition(draft_.tx, {entry->number, entry->latest});
   if (!workflow) {
+    TRY(draft_.tx.status());
     return refuse(
         now, errand,
         {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
@@ -110,8 +124,8 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
   return {};
 }
 
-Result<bool> Errands::is_wanted(NamespaceNumber space, const Caller& caller) {
-  const Touched* const touched = TRY(instances_.touch(space, caller.instance));
+Result<bool> Errands::is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller) {
+  const Touched* const touched = TRY(instances_.touch(now, space, caller.instance));
   return touched != nullptr && waits_for(touched->instance, caller);
 }
 
@@ -129,7 +143,7 @@ Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError er
 }
 
 Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
-  Touched* const touched = TRY(instances_.touch(errand.space, errand.child));
+  Touched* const touched = TRY(instances_.touch(now, errand.space, errand.child));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched,
                       Cancel{.error = {"direktiv.cancels.parent",
@@ -139,7 +153,7 @@ Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
 }
 
 Status Errands::run(TimePoint now, const ReturnResult& errand, uint64_t) {
-  Touched* const touched = TRY(instances_.touch(errand.space, errand.to.instance));
+  Touched* const touched = TRY(instances_.touch(now, errand.space, errand.to.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(
       now, *touched,

@@ -38,7 +38,7 @@ class Errands {
 
   Status keep_events(const QueuedErrand& queued);
   /// Whether somebody still waits for the call.
-  Result<bool> is_wanted(NamespaceNumber space, const Caller& caller);
+  Result<bool> is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller);
   Status refuse(TimePoint now, const StartChild& errand, WorkflowError error);
 
   Draft& draft_;

@@ -7,9 +7,16 @@ namespace millrace {
 Status FanOuts::load() {
   under_way_.clear();
   std::vector<uint64_t> numbers;
-  TRY(each_fan_out(draft_.tx, [&](uint64_t number) { numbers.push_back(number); }));
+  const OnDamage damaged = draft_.damages.noting();
+  TRY(each_fan_out(
+      draft_.tx, [&](uint64_t number) { numbers.push_back(number); }, damaged));
   for (const uint64_t number : numbers) {
-    const Recent::Held held = TRY(draft_.recent.hold(draft_.tx, number));
+    const auto kept = draft_.recent.hold(draft_.tx, number);
+    if (!kept && is_damaged_row(kept.error())) {
+      damaged(kept.error());
+      continue;
+    }
+    const Recent::Held held = TRY(kept);
     FanOut& one = under_way_.emplace_back(FanOut{.number = number, .space = held.space});
     if (!draft_.catalog.has_namespace(held.space)) continue;  // it was deleted: nobody is left
     const Targets targets =
@@ -33,7 +40,7 @@ Status FanOuts::go_on(TimePoint now, size_t most) {
   while (!under_way_.empty()) {
     FanOut& one = under_way_.front();
     for (; one.done < one.targets.size() && most > 0; ++one.done, --most) {
-      Touched* const touched = TRY(instances_.touch(one.space, one.targets[one.done]));
+      Touched* const touched = TRY(instances_.touch(now, one.space, one.targets[one.done]));
       if (touched != nullptr) TRY(instances_.offer_recent(now, *touched));
     }
     if (one.done < one.targets.size()) return {};

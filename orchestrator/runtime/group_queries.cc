@@ -43,13 +43,14 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
   std::optional<TimePoint> expires;
   for (size_t i = 0; i < waiting.size() && i < start.events.size(); ++i) {
     entries.push_back({{"type", start.events[i].filter.type}, {"waiting", waiting[i]}});
-    const auto head = TRY(read_first_grouped(view, {workflow, group, static_cast<uint16_t>(i)}));
+    const auto head = TRY(
+        read_first_grouped(view, {workflow, group, static_cast<uint16_t>(i)}, [](const Error&) {}));
     if (!head) continue;
     const std::optional<TimePoint> one = head->record.expires;
     if (one && (!expires || *one < *expires)) expires = one;
     if (!correlate.empty()) continue;
     const Result<Event> event = decode_json_event(head->record.event);
-    if (!event) return fail("store.corrupt", "a grouped event does not decode");
+    if (!event) continue;
     const Attributes attributes(*event);
     for (const std::string& name : start.correlate) {
       if (const auto value = attributes.find(name)) correlate[name] = *value;

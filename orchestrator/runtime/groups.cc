@@ -70,8 +70,7 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
     return false;
   }
   const Fingerprint group = group_of(*key, entry);
-  auto waiting = TRY(read_counts(draft_.tx, entry.number, group))
-                     .value_or(std::vector<uint32_t>(start_of.events.size(), 0));
+  std::vector<uint32_t> waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
   const size_t chosen = choose_entry(waiting, entries);
 
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
@@ -80,8 +79,7 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
   write_grouped(draft_.tx, grouped);
   ++waiting[chosen];
-  if (is_complete(waiting)) {
-    TRY(start(now, event, entry, workflow, group, std::move(waiting)));
+  if (is_complete(waiting) && TRY(start(now, event, entry, workflow, group, waiting))) {
     return true;
   }
   write_counts(draft_.tx, entry.number, group, waiting);
@@ -91,40 +89,79 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
   return true;
 }
 
+/// How many events wait for each entry of the group. Counts that are damaged are made anew.
+Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const Fingerprint& group,
+                                                size_t entries) {
+  const OnDamage damaged = draft_.damages.noting();
+  auto read = read_counts(draft_.tx, workflow, group);
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  if (read && !*read) return std::vector<uint32_t>(entries, 0);
+  if (read && (*read)->size() == entries) return std::move(**read);
+  damaged(
+      read ? damaged_counts(workflow, group,
+                            fmt::format("it counts {} events, and the start of its workflow has {}",
+                                        (*read)->size(), entries))
+           : read.error());
+  return count_grouped(draft_.tx, workflow, group, entries, damaged);
+}
+
 /// Every queue of the group has an event: the heads start one instance. They are used up by a start
-/// that may not be as well.
-Status Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
-                     const Workflow& workflow, const Fingerprint& group,
-                     std::vector<uint32_t> waiting) {
+/// that may not be as well. False: some are not there, or damaged; `waiting` is counted anew.
+Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
+                           const Workflow& workflow, const Fingerprint& group,
+                           std::vector<uint32_t>& waiting) {
+  const OnDamage damaged = draft_.damages.noting();
+  std::vector<GroupedEvent> heads;
   std::vector<Event> events;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
-    const auto head = TRY(read_first_grouped(draft_.tx, queue));
-    if (!head) return fail("store.corrupt", "a group counts an event that is not there");
-    auto event = decode_json_event(head->record.event);
-    if (!event) return fail("store.corrupt", "a grouped event does not decode");
-    events.push_back(std::move(*event));
-    erase_grouped(draft_.tx, queue, head->number);
-    draft_.waiting.disarm_grouped(head->number);
+    auto head = TRY(read_first_grouped(draft_.tx, queue, damaged));
+    if (!head) {
+      damaged(damaged_counts(entry.number, group,
+                             fmt::format("it counts an event {} that is not there", i)));
+      waiting = TRY(count_grouped(draft_.tx, entry.number, group, waiting.size(), damaged));
+      return false;
+    }
+    events.push_back(TRY(event_of(*head)));
+    heads.push_back(std::move(*head));
+  }
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    erase_grouped(draft_.tx, heads[i].queue, heads[i].number);
+    draft_.waiting.disarm_grouped(heads[i].number);
     --waiting[i];
   }
   write_counts(draft_.tx, entry.number, group, waiting);
-  if (instances_.skips(entry, workflow)) return {};
+  if (instances_.skips(entry, workflow)) return true;
   TRY(instances_.start(now, entry, workflow,
                        begun_by(entry.latest, workflow.start.events, events, last)));
-  return {};
+  return true;
 }
 
 Status Groups::expire(uint64_t number) {
-  const auto event = TRY(read_grouped(draft_.tx, number));
+  const auto read = read_grouped(draft_.tx, number);
+  if (!read && is_damaged_row(read.error())) {
+    draft_.damages.note(read.error());
+    return {};
+  }
+  const auto event = TRY(read);
   if (!event) return {};  // it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
-  auto waiting = TRY(read_counts(draft_.tx, queue.workflow, queue.group));
+  auto counts = read_counts(draft_.tx, queue.workflow, queue.group);
+  if (!counts && is_damaged_row(counts.error())) {
+    draft_.damages.note(counts.error());
+    counts = std::nullopt;  // made anew with the next event
+  }
+  auto waiting = TRY(counts);
   ++draft_.outcome.counts.groups_expired;
   erase_grouped(draft_.tx, queue, number);
   if (!waiting) return {};  // its group is being closed
   if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {
-    return fail("store.corrupt", "a group does not count an event that waits in it");
+    const OnDamage damaged = draft_.damages.noting();
+    damaged(damaged_counts(queue.workflow, queue.group, "it does not count an event that expires"));
+    const size_t entries = std::max<size_t>(waiting->size(), size_t{queue.entry} + 1);
+    write_counts(draft_.tx, queue.workflow, queue.group,
+                 TRY(count_grouped(draft_.tx, queue.workflow, queue.group, entries, damaged)));
+    return {};
   }
   --(*waiting)[queue.entry];
   write_counts(draft_.tx, queue.workflow, queue.group, *waiting);
@@ -134,18 +171,18 @@ Status Groups::expire(uint64_t number) {
 Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
                            std::optional<NamespaceNumber> space, std::string& at,
                            PurgeBudget& budget) {
-  Status status;
-  const auto see = [&](const GroupedEvent& grouped) {
-    if (!status) return;
+  const auto see = [&](const GroupedEvent& grouped, const Event& event) -> Result<bool> {
+    if (TRY(is_open(grouped, event))) {
+      draft_.damages.note(damaged_purge({.kind = Purge::Kind::kGroups,
+                                         .number = static_cast<uint64_t>(workflow),
+                                         .record = record},
+                                        "it would close a group that its workflow still has"));
+      return false;
+    }
     ++draft_.outcome.counts.groups_closed;
     draft_.waiting.disarm_grouped(grouped.number);
-    if (record.space.empty()) return;
-    auto event = decode_json_event(grouped.record.event);
-    if (!event) {
-      status = fail("store.corrupt", "a grouped event does not decode");
-      return;
-    }
-    status = draft_.dead_letter(
+    if (record.space.empty()) return true;
+    TRY(draft_.dead_letter(
         {.space = record.space,
          .reason = {"start.group_closed",
                     fmt::format(
@@ -153,12 +190,24 @@ Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
                         "gone",
                         record.workflow)},
          .sequence = grouped.record.position,
-         .message = event_message(record.space, *event),
-         .number = space});
+         .message = event_message(record.space, event),
+         .number = space}));
+    return true;
   };
-  const bool done = TRY(close_groups(draft_.tx, workflow, record.up_to, at, budget, see));
-  TRY(std::move(status));
-  return done;
+  return close_groups(draft_.tx, workflow, record.up_to, at, budget, see, draft_.damages.noting());
+}
+
+/// Whether the event waits in a group that the newest revision of its workflow has.
+Result<bool> Groups::is_open(const GroupedEvent& grouped, const Event& event) {
+  const WorkflowEntry* const entry = draft_.catalog.find_workflow(grouped.queue.workflow);
+  if (entry == nullptr) return false;
+  const auto workflow = draft_.catalog.definition(draft_.tx, {entry->number, entry->latest});
+  if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
+  if (!workflow) return true;  // it can't be told
+  const Start& start_of = (*workflow)->start;
+  if (start_of.kind != Start::Kind::kEventsAnd) return false;
+  const auto key = correlation_key(Attributes(event), start_of.correlate);
+  return key && group_of(*key, *entry) == grouped.queue.group;
 }
 
 }  // namespace millrace

@@ -36,15 +36,20 @@ class Groups {
   Status expire(uint64_t number);
 
   /// Closes groups of a workflow as far as the budget reaches: each event in them up to that number
-  /// becomes a dead letter, or is dropped if the record has no name of the namespace. Returns
+  /// becomes a dead letter, or is dropped if the record has no name of the namespace. One that
+  /// waits in a group which its workflow still has stays: then the record is damaged. Returns
   /// whether these were all; if not, `at` is where to go on.
   /// `space` is the namespace that the workflow is or was in; none: the one of that name.
   Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record,
                      std::optional<NamespaceNumber> space, std::string& at, PurgeBudget& budget);
 
  private:
-  Status start(TimePoint now, const Event& last, const WorkflowEntry& entry,
-               const Workflow& workflow, const Fingerprint& group, std::vector<uint32_t> waiting);
+  Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
+                                          size_t entries);
+  Result<bool> start(TimePoint now, const Event& last, const WorkflowEntry& entry,
+                     const Workflow& workflow, const Fingerprint& group,
+                     std::vector<uint32_t>& waiting);
+  Result<bool> is_open(const GroupedEvent& grouped, const Event& event);
 
   Draft& draft_;
   Instances& instances_;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/crash_point.h"
-#include "cloudevents/json_format.h"
 #include "orchestrator/store/secrets.h"
 
 namespace millrace {
@@ -27,10 +26,13 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
 Status Hooks::load(const View& view) {
   due_.clear();
   undo_.clear();
-  return each_hook(view, [&](uint64_t number, const HookRecord& record) {
-    if (!catalog_.has_namespace(record.space)) return;
-    if (!under_way_.contains(number)) due_.emplace(record.at, number);
-  });
+  return each_hook(
+      view,
+      [&](uint64_t number, const HookRecord& record) {
+        if (!catalog_.has_namespace(record.space)) return;
+        if (!under_way_.contains(number)) due_.emplace(record.at, number);
+      },
+      damages_.noting());
 }
 
 void Hooks::add(Transaction& tx, uint64_t number, const HookRecord& record) {
@@ -54,7 +56,12 @@ void Hooks::undo() {
 
 Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryOutcome& outcome,
                                                 TimePoint now) {
-  auto record = TRY(read_hook(tx, outcome.number));
+  auto read = read_hook(tx, outcome.number);
+  if (!read && is_damaged_row(read.error())) {
+    damages_.note(read.error());
+    read = std::nullopt;
+  }
+  auto record = TRY(std::move(read));
   if (under_way_.erase(outcome.number) > 0) {
     undo_.push_back({.number = outcome.number, .settled = true});
   }
@@ -91,6 +98,10 @@ Status Hooks::pump(const View& view, TimePoint now) {
     due_.erase(due_.begin());
     const Status sent = send(view, first.second, now);
     if (sent) continue;
+    if (is_damaged_row(sent.error())) {  // it stays in the store, and is not tried again
+      damages_.note(sent.error());
+      continue;
+    }
     again.push_back(first);
     if (done) done = sent;
   }
@@ -115,7 +126,7 @@ Status Hooks::send(const View& view, uint64_t number, TimePoint now) {
   if (!setting->secret.empty()) {
     token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
   }
-  const Event event = TRY(decode_json_event(record->event));
+  const Event event = TRY(event_of(number, *record));
   under_way_.insert(number);
   crash_point(CrashPoint::kDelivering);
   sender_.deliver(event, record->url, token,

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/damages.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
@@ -32,8 +33,8 @@ class Hooks {
   using Settled = std::function<void(DeliveryOutcome)>;
 
   /// `settled` is called on any thread.
-  Hooks(EventSender& sender, const Catalog& catalog, Settled settled)
-      : sender_(sender), catalog_(catalog), settled_(std::move(settled)) {}
+  Hooks(EventSender& sender, const Catalog& catalog, Damages& damages, Settled settled)
+      : sender_(sender), catalog_(catalog), damages_(damages), settled_(std::move(settled)) {}
 
   /// Finds what the store holds.
   Status load(const View& view);
@@ -69,6 +70,7 @@ class Hooks {
 
   EventSender& sender_;
   const Catalog& catalog_;
+  Damages& damages_;
   Settled settled_;
   std::set<std::pair<TimePoint, uint64_t>> due_;
   std::set<uint64_t> under_way_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/store/variables.h"
 
@@ -107,26 +107,24 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   return touched;
 }
 
-Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
+/// One whose rows are damaged is passed over: an input that concerns it must not keep all others
+/// from being applied.
+Result<Touched*> Instances::touch(TimePoint now, NamespaceNumber space, const InstanceId& id) {
+  Result<Touched*> touched = touch_sound(now, space, id);
+  if (touched || !is_damaged_row(touched.error())) return touched;
+  ++draft_.outcome.counts.instances_damaged;
+  draft_.damages.note(touched.error());
+  return nullptr;
+}
+
+Result<Touched*> Instances::touch_sound(TimePoint now, NamespaceNumber space,
+                                        const InstanceId& id) {
   if (const auto found = touched_.find(id); found != touched_.end()) return &found->second;
   if (!draft_.catalog.has_namespace(space)) return nullptr;  // it was deleted
-  auto read = read_living(draft_.tx, space, id);
-  if (!read) {
-    TRY(draft_.tx.status());
-    return skip_damaged(read.error());
-  }
-  auto& instance = *read;
+  auto instance = TRY(read_living(draft_.tx, space, id));
   if (!instance) return nullptr;
-  const auto workflow = draft_.catalog.definition(draft_.tx, instance->revision);
-  if (!workflow) {
-    TRY(draft_.tx.status());
-    return skip_damaged(workflow.error());
-  }
-  if (instance->state >= (*workflow)->states.size()) {
-    return skip_damaged(
-        {"store.corrupt", fmt::format("instance {} is in state {} of {}", to_string(id),
-                                      instance->state, (*workflow)->states.size())});
-  }
+  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance->revision));
+  TRY(check_instance(*workflow, *instance, now));
   Touched& touched = touched_[id];
   touched.instance = std::move(*instance);
   touched.data = touched.instance.data.shared_text();
@@ -135,14 +133,6 @@ Result<Touched*> Instances::touch(NamespaceNumber space, const InstanceId& id) {
   touched.failed_data = text_of(touched.instance.failed_data);
   touched.calls = touched.instance.calls;
   return &touched;
-}
-
-/// One whose rows are damaged is passed over: an input that concerns it must not keep all others
-/// from being applied.
-Touched* Instances::skip_damaged(const Error& error) {
-  spdlog::error("an instance is passed over: {}", error.message);
-  ++draft_.outcome.counts.instances_damaged;
-  return nullptr;
 }
 
 Result<Touched*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
@@ -291,12 +281,15 @@ Result<Instances::Some> Instances::living(
   Some some;
   size_t looked_at = 0;
   const auto is_enough = [&] { return looked_at >= kLookedAtOnce || some.ids.size() >= most; };
-  TRY(each_living(draft_.tx, space, behind, [&](const Instance& head) {
-    ++looked_at;
-    some.last = head.id;
-    if (!touched_.contains(head.id) && is_one(head)) some.ids.push_back(head.id);
-    return !is_enough();
-  }));
+  TRY(each_living(
+      draft_.tx, space, behind,
+      [&](const Instance& head) {
+        ++looked_at;
+        some.last = head.id;
+        if (!touched_.contains(head.id) && is_one(head)) some.ids.push_back(head.id);
+        return !is_enough();
+      },
+      draft_.damages.noting()));
   if (!is_enough()) some.last.reset();
   // What this batch has touched is not in the rows yet, or no longer what they say.
   auto next = behind ? touched_.upper_bound(*behind) : touched_.begin();

@@ -63,8 +63,10 @@ class Instances {
                                  const Workflow& workflow, Beginning beginning);
 
   /// The living instance, from this batch or the store; null if there is none, or if its rows are
-  /// damaged, which is counted and logged.
-  Result<Touched*> touch(NamespaceNumber space, const InstanceId& id);
+  /// damaged or do not fit its definition, which is counted and noted.
+  Result<Touched*> touch(TimePoint now, NamespaceNumber space, const InstanceId& id);
+  /// The same for a command about just this one: error store.damaged_row if it is damaged.
+  Result<Touched*> touch_sound(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
   /// One that has ended, for a stimulus that revives it. Error `direktiv.mutex` as above.
   Result<Touched*> revive(const WorkflowEntry& entry, const Workflow& workflow, Instance ended);
@@ -91,7 +93,6 @@ class Instances {
   void clear() { touched_.clear(); }
 
  private:
-  Touched* skip_damaged(const Error& error);
   Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                  Beginning beginning);
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);

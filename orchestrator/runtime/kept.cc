@@ -5,18 +5,21 @@
 
 namespace millrace {
 
-Status Kept::load(const View& view) {
+Status Kept::load(const View& view, const OnDamage& damaged) {
   std::map<uint64_t, uint64_t> openings;  // known to this process alone
   for (const Row& row : rows_) openings.emplace(row.number, row.openings);
   rows_.clear();
   batch_.clear();
   bytes_ = 0;
-  return each_sent(view, [&](uint64_t number, SentRecord record) {
-    for (const Message& message : record.messages) bytes_ += message.bytes;
-    const auto known = openings.find(number);
-    rows_.push_back({number, std::move(record), known == openings.end() ? 0 : known->second});
-    last_number_ = std::max(last_number_, number);
-  });
+  return each_sent(
+      view,
+      [&](uint64_t number, SentRecord record) {
+        for (const Message& message : record.messages) bytes_ += message.bytes;
+        const auto known = openings.find(number);
+        rows_.push_back({number, std::move(record), known == openings.end() ? 0 : known->second});
+        last_number_ = std::max(last_number_, number);
+      },
+      damaged);
 }
 
 void Kept::write(Transaction& tx, int64_t stream_created, TimePoint now) {

@@ -35,7 +35,7 @@ class Kept {
 
   explicit Kept(KeptLimits limits) : limits_(limits) {}
 
-  Status load(const View& view);
+  Status load(const View& view, const OnDamage& damaged = nullptr);
 
   /// One that the batch in hand takes note of; write() brings those to the store. `openings`: how
   /// often the event stream had begun to be opened when the broker acknowledged it.

@@ -168,6 +168,10 @@ Json LocalService::info() {
   if (!reads) info["broker"]["waitingFor"] = reads.error().message;
   const auto unreadable =
       read([&](const View& view) { return parts_.queries.unreadable_settings(view); });
+  const Damages& damages = parts_.processor.damages();
+  if (const size_t count = damages.count(); count > 0) {
+    info["damagedRows"] = {{"count", count}, {"items", damages.list()}};
+  }
   if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
   return info;
 }

@@ -121,6 +121,8 @@ struct Metrics::Series {
             "1 while new work has to wait: the outbox or the store is too full.");
   prometheus::Gauge& fan_out = gauge(
       "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
+  prometheus::Gauge& damaged_rows =
+      gauge("millrace_damaged_rows", "Damaged rows of the store met since the start.");
   Followed patterns_over_limit{
       counter("millrace_patterns_over_limit_total",
               "Times that a pattern on a context attribute ran into its limit and did not match.")};
@@ -214,6 +216,7 @@ void Metrics::set(const Levels& levels) {
   series_->outbox_bytes.Set(static_cast<double>(levels.outbox_bytes));
   series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
+  series_->damaged_rows.Set(static_cast<double>(levels.damaged_rows));
   series_->patterns_over_limit.set(levels.patterns_over_limit);
 }
 

@@ -17,9 +17,10 @@ struct Levels {
   size_t timers = 0;
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
-  size_t tasks = 0;      ///< that have not ended
-  size_t fan_out = 0;    ///< instances that an event under way has still to reach
-  bool refuses = false;  ///< new work has to wait
+  size_t tasks = 0;         ///< that have not ended
+  size_t fan_out = 0;       ///< instances that an event under way has still to reach
+  bool refuses = false;     ///< new work has to wait
+  size_t damaged_rows = 0;  ///< met since the start
   /// Times that a pattern ran into its limit and so did not match, since the listeners were loaded.
   uint64_t patterns_over_limit = 0;
 };
@@ -34,8 +35,8 @@ struct PartLevels {
   uint64_t consumer_gaps = 0;           ///< of them, those that messages got lost on the way to
   uint64_t messages_read_directly = 0;  ///< that no consumer could deliver
 
-  size_t tasks_unsent = 0;     ///< that the broker has not taken yet
-  uint64_t answers = 0;        ///< of workers
+  size_t tasks_unsent = 0;  ///< that the broker has not taken yet
+  uint64_t answers = 0;     ///< of workers
 
   size_t evaluations_waiting = 0;  ///< for a jq worker
   size_t evaluations_running = 0;

@@ -21,22 +21,26 @@ Outbox::Message Outbox::describe(const OutboxRecord& record) {
           .is_event = record.message.subject.starts_with(kEventSubjectPrefix)};
 }
 
-Status Outbox::load(const View& view) {
-  TRY(forget_batch(view));
+Status Outbox::load(const View& view, const OnDamage& damaged) {
+  TRY(forget_batch(view, damaged));
   look_from(1);
   has_more_ = false;
   bytes_ = 0;
-  return each_outbox(view, 0, [&](uint64_t number, std::string_view row) -> Result<bool> {
-    if (passes_over(number)) return true;
-    has_more_ = true;
-    bytes_ += size_of(TRY(decode_outbox(view, number, row)));
-    return true;
-  });
+  return each_outbox(
+      view, 0,
+      [&](uint64_t number, std::string_view row) -> Result<bool> {
+        if (passes_over(number)) return true;
+        const OutboxRecord record = TRY(decode_outbox(view, number, row));
+        has_more_ = true;
+        bytes_ += size_of(record);
+        return true;
+      },
+      damaged);
 }
 
-Status Outbox::forget_batch(const View& view) {
+Status Outbox::forget_batch(const View& view, const OnDamage& damaged) {
   again_.reset();
-  return kept_.load(view);
+  return kept_.load(view, damaged);
 }
 
 Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
@@ -177,7 +181,7 @@ void Outbox::committed(std::vector<NumberedMessage> messages, bool sends) {
   }
 }
 
-Status Outbox::pump(const View& view, Duration elapsed) {
+Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged) {
   if (again_) {
     look_from(again_->from);
     bytes_ += again_->bytes;
@@ -203,13 +207,15 @@ Status Outbox::pump(const View& view, Duration elapsed) {
   }
   if (!has_more_ || taken() >= kWindow) return done;
   has_more_ = false;
-  const Status read =
-      each_outbox(view, next_, [&](uint64_t number, std::string_view row) -> Result<bool> {
+  const Status read = each_outbox(
+      view, next_,
+      [&](uint64_t number, std::string_view row) -> Result<bool> {
         if (!passes_over(number)) take(number, TRY(decode_outbox(view, number, row)));
         next_ = number + 1;
         has_more_ = taken() >= kWindow;
         return !has_more_;
-      });
+      },
+      damaged);
   if (!read) has_more_ = true;
   if (!has_more_) no_more_ = {};
   return done ? read : done;

@@ -71,9 +71,9 @@ class Outbox {
   void drop_kept(Transaction& tx) { kept_.drop(tx); }
 
   /// Finds what the store holds of an earlier life.
-  Status load(const View& view);
+  Status load(const View& view, const OnDamage& damaged = nullptr);
   /// The batch in hand is lost.
-  Status forget_batch(const View& view);
+  Status forget_batch(const View& view, const OnDamage& damaged = nullptr);
 
   /// A batch with these messages is on disk. If `sends`, they are sent at once as long as nothing
   /// waits before them; else they are read again when their turn comes.
@@ -81,7 +81,7 @@ class Outbox {
 
   /// Sends what is committed and due, as far as the window reaches. What cannot be read is left for
   /// the next call; the error is the first of those.
-  Status pump(const View& view, Duration elapsed);
+  Status pump(const View& view, Duration elapsed, const OnDamage& damaged = nullptr);
 
   /// Whether pump() would send something now.
   bool has_due() const { return !due_.empty() || (has_more_ && taken() < kWindow); }

@@ -52,8 +52,8 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks()),
-      hooks_(parts_.webhooks, catalog_,
+      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks(), damages_),
+      hooks_(parts_.webhooks, catalog_, damages_,
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
               [this](uint64_t number, Result<PublishAck> ack) {
@@ -69,6 +69,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .tasks = tasks_,
               .hooks = hooks_,
               .in_hand = in_hand_,
+              .damages = damages_,
               .make_id = parts_.make_id,
               .id_key = parts_.id_key,
               .limits = options.engine},
@@ -80,7 +81,9 @@ Processor::~Processor() { stop(); }
 
 Status Processor::load() {
   TRY(check_format(tx_));
-  TRY(outbox_.load(tx_));
+  TRY(check_counters(tx_));
+  TRY(check_time());
+  TRY(outbox_.load(tx_, damages_.noting()));
   TRY(in_hand_.open(parts_.environment.folder()));
   TRY(load_caches());
   TRY(learn_from_death());
@@ -123,23 +126,23 @@ Status Processor::load_caches() {
   released_.clear();
   newly_held_ = 0;
   TRY(catalog_.load(tx_));
-  TRY(dedupe_.load(tx_));
+  TRY(dedupe_.load(tx_, damages_.noting()));
   TRY(recent_.load(tx_));
   TRY(tasks_.load(tx_));
   TRY(hooks_.load(tx_));
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
-  for (const auto& [number, entry] : catalog_.workflows()) {
-    const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
-    TRY(waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events));
-    if (!workflow->start.cron) continue;
-    const auto row = TRY(read_schedule(tx_, number));
-    if (!row) return fail("store.corrupt", "a schedule has no row");
-    waiting_.arm_schedule(number, workflow->start.cron->next(row->from));
-  }
+  const OnDamage damaged = damages_.noting();
+  // Sets aside what is damaged; any other error is the walk's.
+  const auto set_aside = [&](const Status& loaded) -> Status {
+    if (loaded || !is_damaged_row(loaded.error())) return loaded;
+    damaged(loaded.error());
+    return {};
+  };
+  for (const auto& [number, entry] : catalog_.workflows()) TRY(set_aside(load_workflow(entry)));
   std::vector<Instance> on_their_way;
   read_ = 0;
   waiting_.reserve(tx_.about_rows(Table::kLive) / kRowsOfAWaiter);
-  const auto read = [&](const auto& put) { return each_living(tx_, put); };
+  const auto read = [&](const auto& put) { return each_living(tx_, put, damaged); };
   size_t orphans = 0;
   TRY(read_ahead<Instance>(read, [&](Instance head) {
     if (++read_ % kToldEach == 0) spdlog::info("{} living instances are read", read_.load());
@@ -148,7 +151,7 @@ Status Processor::load_caches() {
       return;
     }
     const Status waits = waiting_.update(catalog_.name_of(head.space), head);
-    if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
+    if (!waits) damaged(damaged_instance(head.space, head.id, waits.error().message));
     living_.began(head.revision.workflow);
     if (is_on_its_way(head)) on_their_way.push_back(std::move(head));
   }));
@@ -157,24 +160,71 @@ Status Processor::load_caches() {
                  orphans);
   }
   for (const Instance& head : on_their_way) {
-    recent_.update(head, TRY(catalog_.awaited(tx_, head.revision, head.state)));
+    const auto awaited = catalog_.awaited(tx_, head.revision, head.state);
+    if (!awaited && is_damaged_row(awaited.error())) {
+      damaged(awaited.error());
+      continue;
+    }
+    recent_.update(head, TRY(awaited));
     if (head.phase == Phase::kWaiting) continue;
     // It stopped between two states, or an evaluation was under way: it goes on from there.
     unfinished_.push_back({head.space, head.id});
   }
-  TRY(each_delayed(tx_, [&](uint64_t number, const DelayedRecord& record) {
-    if (!catalog_.has_namespace(record.space)) return;
-    waiting_.arm_delayed(number, record.at);
-  }));
-  TRY(each_grouped(tx_, [&](const GroupedEvent& event) {
-    if (event.record.expires) waiting_.arm_grouped(event.number, *event.record.expires);
-  }));
+  TRY(each_delayed(
+      tx_,
+      [&](uint64_t number, const DelayedRecord& record) {
+        if (!catalog_.has_namespace(record.space)) return;
+        waiting_.arm_delayed(number, record.at);
+      },
+      damaged));
+  TRY(each_grouped(
+      tx_,
+      [&](const GroupedEvent& event) {
+        if (event.record.expires) waiting_.arm_grouped(event.number, *event.record.expires);
+      },
+      damaged));
   if (!catalog_.find_namespace(kDefaultNamespace)) {
+    if (TRY(read_counter(tx_, Counter::kNamespace)) > 0) {  // it can't be deleted
+      return tl::unexpected(damaged_row(Table::kNamespaces, kDefaultNamespace, "it is missing"));
+    }
     TRY(catalog_.create_namespace(tx_, std::string(kDefaultNamespace), parts_.clock.now()));
     TRY(tx_.commit());
   }
   TRY(batch_.load());
   batch_committed();
+  return {};
+}
+
+/// The engine's time never goes back, so one from a damaged row would stay.
+Status Processor::check_time() const {
+  constexpr auto kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(100));
+  const TimePoint stored = TRY(read_engine_time(tx_));
+  const TimePoint now = parts_.clock.now();
+  if (stored <= now + kFarthest) return {};
+  return tl::unexpected(damaged_engine_time(
+      fmt::format("it is {}, more than 100 years after {}, the time of the system's clock",
+                  format_rfc3339(stored), format_rfc3339(now))));
+}
+
+/// What its newest revision listens and waits for.
+Status Processor::load_workflow(const WorkflowEntry& entry) {
+  const WorkflowNumber number = entry.number;
+  const auto workflow = TRY(catalog_.definition(tx_, {number, entry.latest}));
+  TRY(waiting_.set_start(catalog_.name_of(entry.space), number, workflow->start.events));
+  if (!workflow->start.cron) return {};
+  const auto row = TRY(read_schedule(tx_, number));
+  if (!row) {
+    return tl::unexpected(
+        damaged_schedule(number, fmt::format("it is missing, and workflow \"{}\" has a schedule; "
+                                             "apply it without, then with its schedule",
+                                             entry.id)));
+  }
+  const TimePoint tick = workflow->start.cron->next(row->from);
+  const auto is_it = [&](const TimerInput& timer) {
+    const auto* const owner = std::get_if<TimerInput::OfSchedule>(&timer.owner);
+    return owner != nullptr && owner->workflow == number;
+  };
+  if (std::none_of(ticks_.begin(), ticks_.end(), is_it)) waiting_.arm_schedule(number, tick);
   return {};
 }
 
@@ -206,6 +256,7 @@ Status Processor::ready() const {
     return fail("broker.unreachable", "the event stream is not being read: no connection to NATS");
   }
   TRY(intake_.goes_on());
+  TRY(damages_.ready());
   return takes_new_work();
 }
 
@@ -478,7 +529,7 @@ Status Processor::fire_until(TimePoint time, TimePoint now, bool hold) {
   }
   if (!pressure_.is_on()) move_all(ticks_, due_);
   for (TimerInput& timer : due_) {
-    if (hold && TRY(batch_.may_be_overtaken(timer))) {
+    if (hold && TRY(batch_.may_be_overtaken(now, timer))) {
       held_.push_back(std::move(timer));
       ++newly_held_;
     } else if (pressure_.is_on() && is_tick(timer)) {
@@ -553,7 +604,7 @@ void Processor::batch_committed() {
 
 Status Processor::undo_batch() {
   tx_.drop();
-  TRY(outbox_.forget_batch(tx_));
+  TRY(outbox_.forget_batch(tx_, damages_.noting()));
   std::set<WorkflowNumber> workflows = TRY(catalog_.undo(tx_));
   living_.undo();
   dedupe_.undo();
@@ -572,7 +623,9 @@ Status Processor::undo_batch() {
   instances.insert(on_their_way.begin(), on_their_way.end());
   for (const auto& [space, id] : instances) TRY(restore_instance(space, id));
   for (const uint64_t number : changes.delayed) {
-    const auto record = TRY(read_delayed(tx_, number));
+    const auto read = read_delayed(tx_, number);
+    if (!read && is_damaged_row(read.error())) continue;
+    const auto record = TRY(read);
     if (record && catalog_.has_namespace(record->space)) {
       waiting_.arm_delayed(number, record->at);
     } else {
@@ -580,7 +633,9 @@ Status Processor::undo_batch() {
     }
   }
   for (const uint64_t number : changes.grouped) {
-    const auto event = TRY(read_grouped(tx_, number));
+    const auto read = read_grouped(tx_, number);
+    if (!read && is_damaged_row(read.error())) continue;
+    const auto event = TRY(read);
     if (event && event->record.expires) {
       waiting_.arm_grouped(number, *event->record.expires);
     } else {
@@ -596,29 +651,28 @@ Status Processor::restore_workflow(WorkflowNumber number) {
   const WorkflowEntry* const entry = catalog_.find_workflow(number);
   waiting_.disarm_schedule(number);
   if (entry == nullptr) return waiting_.set_start("", number, {});
-  const auto workflow = TRY(catalog_.definition(tx_, {number, entry->latest}));
-  TRY(waiting_.set_start(catalog_.name_of(entry->space), number, workflow->start.events));
-  if (!workflow->start.cron) return {};
-  const auto row = TRY(read_schedule(tx_, number));
-  if (!row) return fail("store.corrupt", "a schedule has no row");
-  const TimePoint tick = workflow->start.cron->next(row->from);
-  const auto is_it = [&](const TimerInput& timer) {
-    const auto* const owner = std::get_if<TimerInput::OfSchedule>(&timer.owner);
-    return owner != nullptr && owner->workflow == number;
-  };
-  if (std::none_of(ticks_.begin(), ticks_.end(), is_it)) waiting_.arm_schedule(number, tick);
+  const Status loaded = load_workflow(*entry);
+  if (loaded || !is_damaged_row(loaded.error())) return loaded;
+  damages_.note(loaded.error());
   return {};
 }
 
 Status Processor::restore_instance(NamespaceNumber space, const InstanceId& id) {
-  const auto head = TRY(read_living_head(tx_, space, id));
+  const auto read = read_living_head(tx_, space, id);
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  const std::optional<Instance> head = read.value_or(std::nullopt);
   if (!head || !catalog_.has_namespace(space)) {
     recent_.forget(id);
     return waiting_.update("", Instance{.id = id, .space = space});
   }
   const Status waits = waiting_.update(catalog_.name_of(space), *head);
-  if (!waits) spdlog::error("it is woken by nothing: {}", waits.error().message);
-  recent_.update(*head, TRY(catalog_.awaited(tx_, head->revision, head->state)));
+  if (!waits) damages_.note(damaged_instance(space, id, waits.error().message));
+  const auto awaited = catalog_.awaited(tx_, head->revision, head->state);
+  if (!awaited && is_damaged_row(awaited.error())) {
+    recent_.forget(id);
+    return {};
+  }
+  recent_.update(*head, TRY(awaited));
   return {};
 }
 
@@ -662,6 +716,7 @@ Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
                       .tasks = tasks_.size(),
                       .fan_out = batch_.fan_out(),
                       .refuses = pressure_.is_on(),
+                      .damaged_rows = damages_.count(),
                       .patterns_over_limit = waiting_.patterns_over_limit()});
   for (const Duration after : outcome.begun_after) parts_.metrics.schedule_to_start(after);
   move_all(outcome.unfinished, unfinished_);
@@ -669,7 +724,7 @@ Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
   Status done = hand_out(outcome);
   outbox_.committed(std::move(outcome.messages), sends_);
   if (sends_) {
-    note_first(done, "the outbox", outbox_.pump(tx_, parts_.clock.elapsed()));
+    note_first(done, "the outbox", outbox_.pump(tx_, parts_.clock.elapsed(), damages_.noting()));
   }
   if (!done) tx_.drop();  // it is empty, and else would remember the failure
   for (Effect& effect : outcome.effects) {

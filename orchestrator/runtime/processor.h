@@ -104,11 +104,15 @@ class Processor final : public DeliverySink, public TaskSink {
   Status ready() const;
   /// Why new work has to wait, if it has: `busy`, `store.full`.
   Status takes_new_work() const { return intake_.takes_new_work(); }
+  /// What of the store is damaged, as far as it was met. Any thread.
+  const Damages& damages() const { return damages_; }
   /// How long until turn() has something to do by itself: a timer, a retry, the end of a wait.
   std::optional<Duration> next_wake() const;
 
  private:
   Status load_caches();
+  Status load_workflow(const WorkflowEntry& entry);
+  Status check_time() const;
   Status learn_from_death();
   void keep_first(Work& work);
   void run();
@@ -138,12 +142,13 @@ class Processor final : public DeliverySink, public TaskSink {
   ProcessorOptions options_;
 
   // Engine thread only.
+  Damages damages_;  // any thread's
   Transaction tx_;
   Catalog catalog_;
   Waiting waiting_;
   Living living_;
   Dedupe dedupe_;
-  Recent recent_;
+  Recent recent_{damages_};
   Tasks tasks_;
   Hooks hooks_;
   InHand in_hand_;

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/store/tables.h"
@@ -12,37 +13,92 @@ namespace millrace {
 
 Status Purges::load() {
   jobs_.clear();
-  TRY(each_purge(draft_.tx, [&](Purge purge) { jobs_.push_back({.purge = std::move(purge)}); }));
-  if (TRY(has_orphans())) {
-    spdlog::warn("the store has rows of namespaces that were deleted; they are erased");
-    jobs_.push_back({});
+  std::vector<Purge> purges;
+  TRY(each_purge(
+      draft_.tx, [&](Purge purge) { purges.push_back(std::move(purge)); },
+      draft_.damages.noting()));
+  for (Purge& purge : purges) {
+    const Status sound = check(purge);
+    if (!sound && !is_damaged_row(sound.error())) return sound;
+    if (sound) {
+      jobs_.push_back({.purge = std::move(purge)});
+    } else {
+      draft_.damages.note(sound.error());
+    }
+  }
+  return hold_lost();
+}
+
+/// Whether it is of something that was deleted: what is alive is erased by no row that says so.
+Status Purges::check(const Purge& purge) const {
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_purge(purge, what));
+  };
+  switch (purge.kind) {
+    case Purge::Kind::kNamespace: {
+      const auto number = static_cast<uint32_t>(purge.number);
+      if (number != purge.number || number == 0) return damaged("there is no such namespace");
+      if (draft_.catalog.has_namespace(NamespaceNumber(number))) {
+        return damaged(fmt::format("namespace \"{}\" has that number and was not deleted",
+                                   draft_.catalog.name_of(NamespaceNumber(number))));
+      }
+      return {};
+    }
+    case Purge::Kind::kHistory: {
+      const auto owner = owner_of_history(draft_.tx, purge.number);
+      if (!owner && !is_damaged_row(owner.error())) return tl::unexpected(owner.error());
+      if (owner && !*owner) return {};
+      return damaged("the instance whose history it would erase is there");
+    }
+    case Purge::Kind::kGroups:
+      return {};  // Groups::close looks at each event
   }
   return {};
 }
 
-/// Whatever was in a namespace came from a workflow of it, and its definitions are erased last: so
-/// they tell whether anything is left, without a look at every row of the store.
-Result<bool> Purges::has_orphans() const {
+/// Everything in a namespace came from a workflow of it, so workflows and definitions tell whether
+/// anything belongs to a namespace that is not there and is not being erased: its row is lost. What
+/// belongs to it stays as it is.
+Status Purges::hold_lost() const {
   std::set<NamespaceNumber> purged;
   for (const Job& job : jobs_) {
-    if (job.purge && job.purge->kind == Purge::Kind::kNamespace) {
-      purged.insert(NamespaceNumber(job.purge->number));
+    if (job.purge.kind == Purge::Kind::kNamespace) {
+      purged.insert(NamespaceNumber(static_cast<uint32_t>(job.purge.number)));
     }
   }
+  const auto is_lost = [&](NamespaceNumber space) {
+    return !draft_.catalog.has_namespace(space) && !purged.contains(space);
+  };
+  std::set<NamespaceNumber> lost;
   std::set<WorkflowNumber> known;
-  bool found = false;
   TRY(each_workflow(draft_.tx,
                     [&](NamespaceNumber space, std::string_view, const WorkflowRecord& record) {
                       known.insert(record.number);
-                      found |= !draft_.catalog.has_namespace(space) && !purged.contains(space);
+                      if (is_lost(space)) lost.insert(space);
                     }));
-  auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0)));
-  while (!found && next) {
-    found = !known.contains(*next) && !is_retired(draft_.tx, *next);
-    next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)));
+  TRY(each_retired(
+      draft_.tx,
+      [&](WorkflowNumber workflow, NamespaceNumber space) {
+        known.insert(workflow);
+        if (is_lost(space)) lost.insert(space);
+      },
+      draft_.damages.noting()));
+  for (const NamespaceNumber space : lost) {
+    draft_.damages.hold(
+        {std::string(kDamagedRow),
+         fmt::format("table namespaces has no row of number {}, to which workflows belong: its row "
+                     "is lost. All that is in the namespace is kept and does not go on; restore a "
+                     "backup, or look with `millrace verify`",
+                     static_cast<uint32_t>(space))});
   }
-  TRY(draft_.tx.status());
-  return found;
+  for (auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0))); next;
+       next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)))) {
+    if (known.contains(*next)) continue;
+    draft_.damages.note(damaged_definition(
+        {*next, 0}, "the row of its workflow is lost; its instances and definitions are kept"));
+    if (*next == WorkflowNumber(std::numeric_limits<uint32_t>::max())) break;
+  }
+  return draft_.tx.status();
 }
 
 void Purges::begin(NamespaceNumber space, const std::string& name) {
@@ -64,7 +120,7 @@ Status Purges::go_on() {
   const size_t most = budget.rows;
   while (!jobs_.empty() && !jobs_.front().is_new && !budget.is_spent()) {
     if (!TRY(run(jobs_.front(), budget))) break;
-    if (const auto& purge = jobs_.front().purge) erase_purge(draft_.tx, *purge);
+    erase_purge(draft_.tx, jobs_.front().purge);
     jobs_.pop_front();
   }
   draft_.outcome.counts.rows_purged += most - budget.rows;
@@ -80,7 +136,7 @@ Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& sp
   write_purge(draft_.tx, purge);
   // One that is under way has the same row: it goes on as this one.
   std::erase_if(jobs_, [&](const Job& job) {
-    return job.purge && job.purge->kind == purge.kind && job.purge->number == purge.number;
+    return job.purge.kind == purge.kind && job.purge.number == purge.number;
   });
   jobs_.push_back({.purge = purge});
   return {};
@@ -88,40 +144,31 @@ Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& sp
 
 /// Goes on with a job; returns whether it is done.
 Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
-  if (job.purge && job.purge->kind == Purge::Kind::kGroups) {
-    const WorkflowNumber workflow{static_cast<uint32_t>(job.purge->number)};
-    return groups_.close(workflow, job.purge->record, TRY(namespace_of(workflow)), job.at, budget);
+  Purge& purge = job.purge;
+  if (purge.kind == Purge::Kind::kGroups) {
+    const WorkflowNumber workflow{static_cast<uint32_t>(purge.number)};
+    return groups_.close(workflow, purge.record, TRY(namespace_of(workflow)), job.at, budget);
   }
-  if (job.purge && job.purge->kind == Purge::Kind::kHistory) {
-    const uint64_t left = TRY(purge_history(draft_.tx, job.purge->number, budget));
+  if (purge.kind == Purge::Kind::kHistory) {
+    const uint64_t left = TRY(purge_history(draft_.tx, purge.number, budget));
     if (left == 0) return true;
-    erase_purge(draft_.tx, *job.purge);
-    job.purge->number = left;
-    write_purge(draft_.tx, *job.purge);
+    erase_purge(draft_.tx, purge);
+    purge.number = left;
+    write_purge(draft_.tx, purge);
     return false;
   }
   while (TRY(run_step(job, budget))) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
     if (job.step != Step::kDone) continue;
-    if (job.purge) {
-      spdlog::info("all that was in the deleted namespace \"{}\" is erased",
-                   job.purge->record.space);
-    }
+    spdlog::info("all that was in the deleted namespace \"{}\" is erased", purge.record.space);
     return true;
   }
   return false;
 }
 
 PurgeScope Purges::scope_of(const Job& job) const {
-  if (job.purge) return {.only = NamespaceNumber(job.purge->number), .is_gone = {}};
-  return {.only = std::nullopt, .is_gone = [this](NamespaceNumber space) {
-            return !draft_.catalog.has_namespace(space);
-          }};
-}
-
-bool Purges::is_known(WorkflowNumber workflow) const {
-  return draft_.catalog.find_workflow(workflow) != nullptr || is_retired(draft_.tx, workflow);
+  return {.only = NamespaceNumber(static_cast<uint32_t>(job.purge.number)), .is_gone = {}};
 }
 
 /// Goes on with the job's step; returns whether that is done.
@@ -142,17 +189,8 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
     case Step::kDelayed:
       return purge_delayed(tx, scope, job.at, budget,
                            [&](uint64_t number) { draft_.waiting.disarm_delayed(number); });
-    case Step::kEnded: {
-      if (job.purge) {
-        return purge_instances(tx, Table::kEnded, scope, job.at, budget, left, nullptr);
-      }
-      // Those of a workflow that an earlier release deleted while its namespace stayed.
-      const auto kept = [&](const Instance& head) {
-        const WorkflowNumber workflow = head.revision.workflow;
-        if (!is_known(workflow)) write_retired(tx, workflow, head.space);
-      };
-      return purge_instances(tx, Table::kEnded, scope, job.at, budget, left, kept);
-    }
+    case Step::kEnded:
+      return purge_instances(tx, Table::kEnded, scope, job.at, budget, left, nullptr);
     case Step::kLive:
       return purge_instances(tx, Table::kLive, scope, job.at, budget, left, nullptr);
     case Step::kWorkflows:
@@ -163,8 +201,6 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
       return purge_values(tx, Table::kVariables, scope, job.at, budget);
     case Step::kSecrets:
       return purge_values(tx, Table::kSecrets, scope, job.at, budget);
-    case Step::kDefinitions:
-      return job.purge ? true : purge_definitions(budget);
     case Step::kDone:
       break;
   }
@@ -183,7 +219,7 @@ Result<std::optional<NamespaceNumber>> Purges::namespace_of(WorkflowNumber workf
 /// The workflows that it had, each with the events that waited in its groups.
 Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
   const PurgeScope scope = scope_of(job);
-  PurgeRecord groups{.space = job.purge ? job.purge->record.space : std::string(),
+  PurgeRecord groups{.space = job.purge.record.space,
                      .up_to = std::numeric_limits<uint64_t>::max()};
   while (!budget.is_spent()) {
     const auto next = TRY(first_workflow(draft_.tx, scope));
@@ -211,22 +247,6 @@ Result<bool> Purges::purge_retired(const Job& job, PurgeBudget& budget) {
     budget.erase();
     if (budget.is_spent()) return false;
   }
-  return true;
-}
-
-/// Those of workflows of which there is nothing else.
-Result<bool> Purges::purge_definitions(PurgeBudget& budget) {
-  const PurgeRecord groups{.up_to = std::numeric_limits<uint64_t>::max()};
-  auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0)));
-  while (next) {
-    if (!is_known(*next)) {
-      std::string at;
-      if (!TRY(groups_.close(*next, groups, std::nullopt, at, budget))) return false;
-      if (!TRY(purge_workflow(draft_.tx, *next, budget))) return false;
-    }
-    next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)));
-  }
-  TRY(draft_.tx.status());
   return true;
 }
 

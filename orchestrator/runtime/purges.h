@@ -20,8 +20,9 @@ class Purges {
  public:
   Purges(Draft& draft, Groups& groups) : draft_(draft), groups_(groups) {}
 
-  /// Finds what is left to do. That includes rows of deleted namespaces of which no purge is
-  /// written: earlier releases left them. The catalog is loaded by then.
+  /// Finds what is left to do. A row that would erase what was not deleted is set aside, and where
+  /// rows are of a namespace that is neither there nor being erased, the server is not ready. The
+  /// catalog is loaded by then.
   Status load();
 
   /// Does as much as one batch should, of what earlier batches have begun.
@@ -43,7 +44,7 @@ class Purges {
   void begin_history(uint64_t row);
 
  private:
-  /// In this order: what works outside ends first, and definitions go last.
+  /// In this order: what works outside ends first.
   enum class Step : uint8_t {
     kTasks,
     kHooks,
@@ -54,11 +55,10 @@ class Purges {
     kRetired,
     kVariables,
     kSecrets,
-    kDefinitions,
     kDone,
   };
   struct Job {
-    std::optional<Purge> purge;  ///< none: of all namespaces that do not exist
+    Purge purge;
     Step step = Step::kTasks;
     std::string at;  ///< the key to go on from
     /// Of the batch in hand, which writes the instances that it has touched at its end: what is
@@ -66,16 +66,15 @@ class Purges {
     bool is_new = true;
   };
 
-  Result<bool> has_orphans() const;
+  Status check(const Purge& purge) const;
+  Status hold_lost() const;
   PurgeScope scope_of(const Job& job) const;
-  bool is_known(WorkflowNumber workflow) const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
   /// The namespace of a workflow, deleted or not; none: there is nothing else of the workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
-  Result<bool> purge_definitions(PurgeBudget& budget);
 
   Draft& draft_;
   Groups& groups_;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
@@ -113,6 +114,20 @@ std::optional<TimePoint> first_deadline(const Instance& instance) {
 /// How many ticks are told of one schedule.
 constexpr size_t kUpcoming = 5;
 
+/// When it started, by its id.
+TimePoint time_of(const InstanceId& id) {
+  int64_t millis = 0;
+  for (size_t i = 0; i < 6; ++i) millis = millis << 8 | id.bytes[i];
+  return std::min(from_millis(millis), kLastTime);
+}
+
+/// What is listed of an instance that can't be shown.
+Json damaged_item(const InstanceId& id, const Error& error) {
+  return {{"id", to_string(id)},    {"workflow", ""}, {"revision", 0},
+          {"status", "damaged"},    {"state", ""},    {"startedAt", format_rfc3339(time_of(id))},
+          {"damage", error.message}};
+}
+
 Error no_instance(std::string_view space, const InstanceId& id) {
   return {"instance.not_found",
           fmt::format("there is no instance {} in namespace \"{}\"", to_string(id), space)};
@@ -159,8 +174,13 @@ Result<std::shared_ptr<const Workflow>> Queries::definition(const View& view, Re
     }
   }
   const auto record = TRY(read_definition(view, revision));
-  if (!record) return fail("store.corrupt", "a revision is not in the store");
-  auto workflow = TRY(loader_(record->text));
+  if (!record) return tl::unexpected(damaged_definition(revision, "it is missing"));
+  auto loaded = loader_(record->text);
+  if (!loaded) {
+    return tl::unexpected(
+        damaged_definition(revision, fmt::format("it does not load: {}", loaded.error().message)));
+  }
+  auto workflow = std::move(*loaded);
   const std::lock_guard guard(lock_);
   return definitions_.emplace(revision, std::move(workflow)).first->second;
 }
@@ -233,21 +253,22 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
 Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
   const WorkflowRecord record = TRY(find_workflow(view, space, id));
   Json items = Json::array();
-  for (uint32_t number = record.latest; number > 0; --number) {
-    const auto stored = TRY(read_definition(view, {record.number, number}));
-    if (!stored) continue;
-    items.push_back({{"revision", number},
-                     {"createdAt", format_rfc3339(stored->created_at)},
-                     {"definition", stored->text}});
-  }
+  TRY(each_definition(
+      view, record.number,
+      [&](uint32_t number, const DefinitionRecord& stored) {
+        items.push_back({{"revision", number},
+                         {"createdAt", format_rfc3339(stored.created_at)},
+                         {"definition", stored.text}});
+      },
+      [](const Error&) {}));
   return Json{{"items", std::move(items)}};
 }
 
 Result<Json> Queries::head(const View& view, const Instance& instance) {
   const auto workflow = TRY(definition(view, instance.revision));
   if (instance.state >= workflow->states.size()) {
-    return fail("store.corrupt", fmt::format("instance {} is in a state that its workflow lacks",
-                                             to_string(instance.id)));
+    return tl::unexpected(
+        damaged_instance(instance.space, instance.id, "it is in a state that its workflow lacks"));
   }
   Json json{{"id", to_string(instance.id)},
             {"workflow", workflow->id},
@@ -279,7 +300,7 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
   Json items = Json::array();
   Json next = nullptr;
   Status status;
-  TRY(each_instance_backward(view, number, before, [&](const Instance& one) {
+  const auto see = [&](const Instance& one) {
     if (filter.since && one.started_at < *filter.since) return false;
     if (workflow && one.revision.workflow != *workflow) return true;
     const auto& wanted = filter.statuses;
@@ -292,11 +313,23 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
     Result<Json> json = head(view, one);
     if (json) {
       items.push_back(std::move(*json));
+    } else if (is_damaged_row(json.error())) {
+      items.push_back(damaged_item(one.id, json.error()));
     } else {
       status = tl::unexpected(json.error());
     }
     return status.has_value();
-  }));
+  };
+  const auto see_damaged = [&](const InstanceId& id, const Error& error) {
+    if (workflow || !filter.statuses.empty()) return true;  // which ones they are is not known
+    if (items.size() == filter.limit) {
+      next = items.back()["id"];
+      return false;
+    }
+    items.push_back(damaged_item(id, error));
+    return true;
+  };
+  TRY(each_instance_backward(view, number, before, see, see_damaged));
   TRY(std::move(status));
   return Json{{"items", std::move(items)}, {"next", std::move(next)}};
 }
@@ -325,6 +358,12 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   }
   const bool has_failed = has_ended(found->status) && found->failed_attempt > 0;
   json["attempt"] = has_failed ? found->failed_attempt : attempt;
+  if (!has_ended(found->status)) {
+    const auto workflow = TRY(definition(view, found->revision));
+    const TimePoint now = std::max(TRY(read_engine_time(view)), found->started_at);
+    const Status fits = check_instance(*workflow, *found, now);
+    if (!fits) json["damage"] = fits.error().message;
+  }
   if (has_ended(found->status)) json["output"] = json["data"];
   return json;
 }
@@ -356,7 +395,7 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
   json["cron"] = start.cron->text();
   json["zone"] = start.cron->zone();
   const auto row = TRY(read_schedule(view, record.number));
-  if (!row) return fail("store.corrupt", "a schedule has no row");
+  if (!row) return tl::unexpected(damaged_schedule(record.number, "it is missing"));
   if (row->last) json["lastTick"] = format_rfc3339(*row->last);
   TimePoint tick = start.cron->next(row->from);
   json["nextTick"] = format_rfc3339(tick);
@@ -406,13 +445,14 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
   if (!cursor.empty()) before = TRY(parse_instance_id(cursor));
   std::optional<InstanceId> last;
   Status status;
-  TRY(each_instance_backward(view, number, before, [&](const Instance& one) {
+  const auto see = [&](const Instance& one) {
     if (one.listeners.empty()) return true;
     if (items.size() >= limit && last) {
       next = to_string(*last);
       return false;
     }
     Result<Json> described = head(view, one);
+    if (!described && is_damaged_row(described.error())) return true;
     if (!described) {
       status = tl::unexpected(described.error());
       return false;
@@ -428,7 +468,9 @@ Result<Json> Queries::listeners(const View& view, std::string_view space, size_t
     }
     last = one.id;
     return true;
-  }));
+  };
+  TRY(each_instance_backward(view, number, before, see,
+                             [](const InstanceId&, const Error&) { return true; }));
   TRY(std::move(status));
   return Json{{"items", std::move(items)}, {"next", std::move(next)}};
 }

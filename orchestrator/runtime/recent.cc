@@ -32,10 +32,13 @@ Status Recent::load(const View& view) {
   known_.clear();
   undo_.reset();
   last_ = TRY(read_counter(view, Counter::kRecent));
-  TRY(each_recent(view, [&](const RecentPlace& place, const RecentRecord& record) {
-    kept_.push_back({place, record.known_as});
-    known_.insert(record.known_as);
-  }));
+  TRY(each_recent(
+      view,
+      [&](const RecentPlace& place, const RecentRecord& record) {
+        kept_.push_back({place, record.known_as});
+        known_.insert(record.known_as);
+      },
+      damages_.noting()));
   std::sort(kept_.begin(), kept_.end(),
             [](const Kept& a, const Kept& b) { return a.place.number < b.place.number; });
   return {};
@@ -81,12 +84,14 @@ Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
       std::lower_bound(kept_.begin(), kept_.end(), number,
                        [](const Kept& one, uint64_t wanted) { return one.place.number < wanted; });
   if (kept == kept_.end() || kept->place.number != number) {
-    return fail("store.corrupt", "an event that is to be held is not kept");
+    return tl::unexpected(damaged_fan_out(number, "the event that it names is not kept"));
   }
   const auto record = TRY(read_recent(view, kept->place));
-  auto event = record ? decode_json_event(record->event) : fail("store.corrupt", "");
-  if (!event) return fail("store.corrupt", "a kept event does not decode");
-  Held held{kept->place.space, std::make_shared<const Event>(std::move(*event))};
+  if (!record) {
+    return tl::unexpected(damaged_fan_out(number, "the event that it names is not there"));
+  }
+  Event event = TRY(event_of(kept->place, *record));
+  Held held{kept->place.space, std::make_shared<const Event>(std::move(event))};
   froms_.insert(number - 1);
   held_.emplace(number, held);
   return held;
@@ -118,24 +123,24 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
   for (const Fingerprint& type : types) {
     const RecentPlace from{
         .space = instance.space, .type = type, .number = instance.listen_from + 1};
-    Status status;
-    TRY(each_recent_of_type(view, from, [&](uint64_t number, const RecentRecord& record) {
+    const auto see = [&](uint64_t number, const RecentRecord& record) {
       if (first && first->number < number) return false;
       std::shared_ptr<const Event> event;
       if (const auto held = held_.find(number); held != held_.end()) {
         event = held->second.event;
-      } else if (auto decoded = decode_json_event(record.event)) {
+      } else if (auto decoded =
+                     event_of({.space = from.space, .type = type, .number = number}, record)) {
         event = std::make_shared<const Event>(std::move(*decoded));
       } else {
-        status = fail("store.corrupt", "a kept event does not decode");
-        return false;
+        damages_.note(decoded.error());
+        return true;
       }
       matcher.match("", Attributes(*event), matched);
       if (matched.empty()) return true;
       first = RecentMatch{number, std::move(event), {matched.begin(), matched.end()}};
       return false;
-    }));
-    TRY(std::move(status));
+    };
+    TRY(each_recent_of_type(view, from, see, damages_.noting()));
   }
   return first;
 }

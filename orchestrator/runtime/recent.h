@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/damages.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -41,6 +42,8 @@ bool is_on_its_way(const Instance& instance);
 
 class Recent {
  public:
+  explicit Recent(Damages& damages) : damages_(damages) {}
+
   /// Reads what is kept; the instances are to be shown by update().
   Status load(const View& view);
 
@@ -101,6 +104,7 @@ class Recent {
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
 
+  Damages& damages_;
   uint64_t last_ = 0;
   std::optional<Undo> undo_;
   boost::unordered_flat_map<InstanceId, OnItsWay, std::hash<InstanceId>> on_their_way_;

@@ -16,10 +16,18 @@ void Schedules::remove(WorkflowNumber workflow) {
 }
 
 Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
-  const auto row = TRY(read_schedule(draft_.tx, number));
-  if (!row) return {};  // it has waited while new work had to, and its workflow is gone
-  const WorkflowEntry& entry = *draft_.catalog.find_workflow(number);
+  const auto read = read_schedule(draft_.tx, number);
+  if (!read && is_damaged_row(read.error())) {
+    draft_.damages.note(read.error());
+    return {};
+  }
+  const auto row = TRY(read);
+  const WorkflowEntry* const found = draft_.catalog.find_workflow(number);
+  // It has waited while new work had to, and its workflow is gone, or has no schedule any more.
+  if (!row || found == nullptr) return {};
+  const WorkflowEntry& entry = *found;
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {number, entry.latest}));
+  if (!workflow->start.cron) return {};
   const Cron& cron = *workflow->start.cron;
   if (cron.next(row->from) != tick) return {};  // or there is another schedule now
   const TimePoint from = cron.caught_up(tick, now);

@@ -9,26 +9,24 @@
 namespace millrace {
 
 template <class T>
-std::optional<T> StoreLookup::noted(Result<std::optional<T>> found) const {
-  if (found) return std::move(*found);
+Result<T> StoreLookup::noted(Result<T> found) const {
+  if (found || is_damaged_row(found.error())) return found;
   if (status_) status_ = tl::unexpected(std::move(found).error());
-  return std::nullopt;
+  return T();
 }
 
-std::optional<Variable> StoreLookup::variable(const VariableName& name) const {
+Result<std::optional<Variable>> StoreLookup::variable(const VariableName& name) const {
   return noted(read_variable(view_, name));
 }
 
-std::optional<std::string> StoreLookup::secret(NamespaceNumber space, std::string_view name) const {
+Result<std::optional<std::string>> StoreLookup::secret(NamespaceNumber space,
+                                                       std::string_view name) const {
   return noted(read_secret(view_, space, name));
 }
 
-LazyJson StoreLookup::input(const Instance& instance) const {
+Result<LazyJson> StoreLookup::input(const Instance& instance) const {
   if (!instance.input.is_null()) return instance.input;  // it was made in this batch
-  Result<LazyJson> found = read_input(view_, instance);
-  if (found) return std::move(*found);
-  if (status_) status_ = tl::unexpected(std::move(found).error());
-  return {};
+  return noted(read_input(view_, instance));
 }
 
 const RetryPolicy* StoreLookup::default_retries(NamespaceNumber space) const {
@@ -44,7 +42,8 @@ const ServicePolicy* StoreLookup::service_policy(NamespaceNumber space,
 
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber space,
                                                  const InstanceId& instance) const {
-  return noted(read_last_moved(view_, space, instance));
+  // Of a child that is damaged nothing is known.
+  return noted(read_last_moved(view_, space, instance)).value_or(std::nullopt);
 }
 
 Status StoreLookup::take_status() { return std::exchange(status_, {}); }

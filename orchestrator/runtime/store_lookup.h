@@ -15,9 +15,10 @@ class StoreLookup final : public Lookup {
   StoreLookup(const View& view, const Catalog& catalog, std::string_view id_key)
       : view_(view), catalog_(catalog), id_key_(id_key) {}
 
-  std::optional<Variable> variable(const VariableName& name) const override;
-  std::optional<std::string> secret(NamespaceNumber space, std::string_view name) const override;
-  LazyJson input(const Instance& instance) const override;
+  Result<std::optional<Variable>> variable(const VariableName& name) const override;
+  Result<std::optional<std::string>> secret(NamespaceNumber space,
+                                            std::string_view name) const override;
+  Result<LazyJson> input(const Instance& instance) const override;
   const RetryPolicy* default_retries(NamespaceNumber space) const override;
   const ServicePolicy* service_policy(NamespaceNumber space,
                                       const NamedService& service) const override;
@@ -32,8 +33,9 @@ class StoreLookup final : public Lookup {
   Status take_status();
 
  private:
+  /// Notes an error that is not of a damaged row, and has nothing in its place.
   template <class T>
-  std::optional<T> noted(Result<std::optional<T>> found) const;
+  Result<T> noted(Result<T> found) const;
 
   const View& view_;
   const Catalog& catalog_;

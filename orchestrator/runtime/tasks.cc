@@ -55,7 +55,7 @@ Status Tasks::load(const View& view) {
   waiting_.clear();
   Status status;
   size_t orphans = 0;
-  TRY(each_task(view, [&](const StartTask& task) {
+  const auto see = [&](const StartTask& task) {
     if (!catalog_.has_namespace(task.space)) {
       ++orphans;
       return;
@@ -65,10 +65,12 @@ Status Tasks::load(const View& view) {
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
     if (!task.heartbeat) return;
     const Result<bool> begun = has_begun(view, task);
-    if (!begun && status) status = tl::unexpected(begun.error());
+    const bool is_lost = !begun && !is_damaged_row(begun.error());
+    if (is_lost && status) status = tl::unexpected(begun.error());
     // Whoever works on it gets a new chance: what he told meanwhile nobody heard.
     if (begun && *begun) listen(task.task, known);
-  }));
+  };
+  TRY(each_task(view, see, damages_.noting()));
   if (orphans > 0) {
     spdlog::warn("{} tasks are of namespaces that do not exist; they are not handed out", orphans);
   }
@@ -213,7 +215,18 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
+/// One that can't be handed out because a row is damaged is set aside: its deadlines end it.
+Status Tasks::set_aside_damaged(Status handed_out) {
+  if (handed_out || !is_damaged_row(handed_out.error())) return handed_out;
+  damages_.note(handed_out.error());
+  return {};
+}
+
 Status Tasks::hand_out(const View& view, const StartTask& task) {
+  return set_aside_damaged(send(view, task));
+}
+
+Status Tasks::send(const View& view, const StartTask& task) {
   if (!tasks_.contains(task.task)) return {};          // it has ended in the same batch
   if (!catalog_.has_namespace(task.space)) return {};  // a purge ends it
   if (is_paused(task)) {
@@ -233,6 +246,7 @@ Status Tasks::hand_out(const View& view, const StartTask& task) {
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
+    if (!found && is_damaged_row(found.error())) return tl::unexpected(found.error());
     if (!found) {
       due_.insert(due_.begin(), task.task);
       return fail(found.error().code,
@@ -255,7 +269,7 @@ Status Tasks::hand_out_due(const View& view) {
   for (size_t i = 0; i < most; ++i) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    const Status handed_out = hand_out_due(view, id);
+    const Status handed_out = set_aside_damaged(hand_out_due(view, id));
     if (done && !handed_out) done = handed_out;
   }
   return done;
@@ -267,11 +281,12 @@ Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
     return tl::unexpected(error);
   };
   auto task = read_task(view, id);
+  if (!task && is_damaged_row(task.error())) return tl::unexpected(task.error());
   if (!task) return again(task.error());
   if (!*task) return {};
   const auto deadline = present_deadline(view, **task);
-  if (!deadline) return again(deadline.error());
-  (*task)->deadline = *deadline;
+  if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
+  if (deadline) (*task)->deadline = *deadline;
   return hand_out(view, **task);
 }
 

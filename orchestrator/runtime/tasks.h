@@ -20,6 +20,7 @@
 #include "model/effect.h"
 #include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/runtime/catalog.h"
+#include "orchestrator/runtime/damages.h"
 #include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/transaction.h"
 
@@ -44,8 +45,9 @@ struct TaskInHand {
 class Tasks {
  public:
   /// `begun` is kept in step, for other threads.
-  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun)
-      : runner_(runner), catalog_(catalog), clock_(clock), begun_(begun) {}
+  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun,
+        Damages& damages)
+      : runner_(runner), catalog_(catalog), clock_(clock), begun_(begun), damages_(damages) {}
 
   /// Reads which there are. Those that this process has not handed out yet are due.
   Status load(const View& view);
@@ -75,7 +77,7 @@ class Tasks {
   // Once it is on disk.
 
   /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
-  /// error, and the task is due again.
+  /// error, and the task is due again; where one is damaged, the task is set aside.
   Status hand_out(const View& view, const StartTask& task);
   void stop(const InstanceId& task);
   /// It has ended by itself.
@@ -97,6 +99,8 @@ class Tasks {
   void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   Status hand_out_due(const View& view, const InstanceId& id);
+  Status set_aside_damaged(Status handed_out);
+  Status send(const View& view, const StartTask& task);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 
@@ -104,6 +108,7 @@ class Tasks {
   const Catalog& catalog_;
   const Clock& clock_;
   BegunTasks& begun_;
+  Damages& damages_;
   boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> silences_;
   std::vector<InstanceId> due_;  ///< the next one last

@@ -24,7 +24,7 @@ Result<StoreIdentity> decode_store_identity(std::string_view row) {
   const uint8_t version = reader.u8();
   StoreIdentity identity{.id = reader.id(), .folder = std::string(reader.bytes())};
   if (version != kVersion || !reader.done()) {
-    return fail("store.corrupt", "the row meta/store is damaged");
+    return tl::unexpected(damaged_row(Table::kMeta, kKey, "it is not the identity of a store"));
   }
   return identity;
 }

@@ -47,7 +47,12 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
                      return false;
                    }
                    budget.look(key.size());
-                   const Row row = TRY(what(key, value));
+                   // What can't be read can't be told to be of what is purged: it stays.
+                   const Result<Row> judged = what(key, value);
+                   if (!judged && !is_damaged_row(judged.error())) {
+                     return tl::unexpected(judged.error());
+                   }
+                   const Row row = judged.value_or(Row::kKeep);
                    if (row == Row::kErase) {
                      erased.emplace_back(key);
                      budget.erase();
@@ -99,18 +104,32 @@ void write_purge(Transaction& tx, const Purge& purge) {
 
 void erase_purge(Transaction& tx, const Purge& purge) { tx.erase(Table::kMeta, key_of(purge)); }
 
-Status each_purge(const View& view, const std::function<void(Purge purge)>& see) {
-  return rows::walk(view, Table::kMeta, kPurgeKey, {},
-                    [&](std::string_view key, std::string_view value) -> Result<bool> {
-                      Reader reader(key.substr(kPurgeKey.size()));
-                      const uint8_t kind = reader.u8();
-                      const uint64_t number = reader.u64();
-                      if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
-                        return fail("store.corrupt", "a key of a purge is damaged");
-                      }
-                      see({Purge::Kind(kind), number, TRY(decode_purge(value))});
-                      return true;
-                    });
+Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
+                  const OnDamage& damaged) {
+  return rows::walk(
+      view, Table::kMeta, kPurgeKey, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        Reader reader(key.substr(kPurgeKey.size()));
+        const uint8_t kind = reader.u8();
+        const uint64_t number = reader.u64();
+        if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
+          return tl::unexpected(damaged_row(Table::kMeta, key, "its key is not one of a purge"));
+        }
+        see({Purge::Kind(kind), number,
+             TRY(rows::decode(view, Table::kMeta, key, value, decode_purge))});
+        return true;
+      },
+      damaged);
+}
+
+Error damaged_purge(const Purge& purge, std::string_view what) {
+  return damaged_row(Table::kMeta, key_of(purge), what);
+}
+
+Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row) {
+  const auto found = TRY(rows::read(view, Table::kHistory, rows::key_of(row), decode_history));
+  if (!found) return std::optional<Instance>();
+  return read_head_anywhere(view, found->space, found->instance);
 }
 
 void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber space) {
@@ -125,44 +144,49 @@ bool is_retired(const View& view, WorkflowNumber workflow) {
   return view.get(Table::kMeta, retired_key(workflow)).has_value();
 }
 
-Status each_retired(
-    const View& view,
-    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see) {
-  return rows::walk(view, Table::kMeta, kRetiredKey, {},
-                    [&](std::string_view key, std::string_view value) -> Result<bool> {
-                      Reader workflow(key.substr(kRetiredKey.size()));
-                      Reader space(value);
-                      const auto number = WorkflowNumber(workflow.u32());
-                      const auto of = NamespaceNumber(space.u32());
-                      if (!workflow.done() || !space.done()) {
-                        return fail("store.corrupt", "a row of a deleted workflow is damaged");
-                      }
-                      see(number, of);
-                      return true;
-                    });
+Status each_retired(const View& view,
+                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see,
+                    const OnDamage& damaged) {
+  return rows::walk(
+      view, Table::kMeta, kRetiredKey, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        Reader workflow(key.substr(kRetiredKey.size()));
+        Reader space(value);
+        const auto number = WorkflowNumber(workflow.u32());
+        const auto of = NamespaceNumber(space.u32());
+        if (!workflow.done() || !space.done()) {
+          return tl::unexpected(
+              damaged_row(Table::kMeta, key, "it is not one of a deleted workflow"));
+        }
+        see(number, of);
+        return true;
+      },
+      damaged);
 }
 
 Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
                              PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
                              const std::function<void(const Instance& head)>& kept) {
-  return purge_rows(tx, table, prefix_of(scope), at, budget,
-                    [&](std::string_view key, std::string_view value) -> Result<Row> {
-                      const bool gone = scope.has(space_of(key));
-                      if (!rows::is_head(key) || (!gone && !kept))
-                        return gone ? Row::kErase : Row::kKeep;
-                      budget.look(value.size());
-                      const Instance head = TRY(rows::decode(tx, table, key, value, decode_head));
-                      if (!gone) {
-                        kept(head);
-                        return Row::kKeep;
-                      }
-                      if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
-                        return Row::kStop;
-                      }
-                      if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget)))
-                        left(row);
-                      return Row::kErase;
-                    });
+  return purge_rows(
+      tx, table, prefix_of(scope), at, budget,
+      [&](std::string_view key, std::string_view value) -> Result<Row> {
+        const bool gone = scope.has(space_of(key));
+        if (!rows::is_head(key) || (!gone && !kept)) return gone ? Row::kErase : Row::kKeep;
+        budget.look(value.size());
+        const Result<Instance> decoded = rows::decode(tx, table, key, value, decode_head);
+        if (!decoded) return gone ? Row::kErase : Row::kKeep;
+        const Instance& head = *decoded;
+        if (!gone) {
+          kept(head);
+          return Row::kKeep;
+        }
+        if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
+          return Row::kStop;
+        }
+        if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id)))
+          left(row);
+        return Row::kErase;
+      });
 }
 
 Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
@@ -202,7 +226,8 @@ Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudge
   return true;
 }
 
-Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget) {
+Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
+                               const std::optional<InstanceId>& owner) {
   while (row != 0 && !budget.is_spent()) {
     const std::string key = rows::key_of(row);
     const auto bytes = tx.get(Table::kHistory, key);
@@ -211,11 +236,14 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
       return uint64_t{0};
     }
     budget.look(bytes->size());
-    const HistoryRow found = TRY(rows::decode(tx, Table::kHistory, key, *bytes, decode_history));
+    const Result<HistoryRow> found = rows::decode(tx, Table::kHistory, key, *bytes, decode_history);
+    // Where the chain is broken its end is not known: what is left takes room and harms nothing.
+    if (!found) return uint64_t{0};
+    if (owner && found->instance != *owner) return uint64_t{0};
     tx.erase(Table::kHistory, key);
     budget.erase();
-    if (found.previous >= row) return fail("store.corrupt", "a history row names no older one");
-    row = found.previous;
+    if (found->previous >= row) return uint64_t{0};
+    row = found->previous;
   }
   return row;
 }
@@ -226,8 +254,9 @@ Result<std::optional<StoredWorkflow>> first_workflow(const View& view, const Pur
                  [&](std::string_view key, std::string_view value) -> Result<bool> {
                    const NamespaceNumber space = space_of(key);
                    if (!scope.has(space)) return true;
-                   found = StoredWorkflow{space, std::string(key.substr(sizeof(uint32_t))),
-                                          TRY(decode_workflow(value))};
+                   found = StoredWorkflow{
+                       space, std::string(key.substr(sizeof(uint32_t))),
+                       TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow))};
                    return false;
                  }));
   return found;

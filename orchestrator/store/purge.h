@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/store/damage.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/transaction.h"
 
@@ -44,7 +45,12 @@ struct Purge {
 };
 void write_purge(Transaction& tx, const Purge& purge);
 void erase_purge(Transaction& tx, const Purge& purge);
-Status each_purge(const View& view, const std::function<void(Purge purge)>& see);
+Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
+                  const OnDamage& damaged = nullptr);
+/// The error of a row that would have something erased that is not to be.
+Error damaged_purge(const Purge& purge, std::string_view what);
+/// The head of the instance whose history that row is of; nullopt: it is not there any more.
+Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row);
 
 // Workflows that were deleted while their namespace exists: what ended of them still needs their
 // definitions.
@@ -53,7 +59,8 @@ void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber spa
 void erase_retired(Transaction& tx, WorkflowNumber workflow);
 bool is_retired(const View& view, WorkflowNumber workflow);
 Status each_retired(const View& view,
-                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see);
+                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see,
+                    const OnDamage& damaged = nullptr);
 
 /// Whose rows are erased.
 struct PurgeScope {
@@ -87,9 +94,11 @@ Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string
 /// Erases the definitions, idempotency keys and the schedule of a workflow; false: some are left.
 Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
 
-/// Erases history rows of one instance, from that one backward. Returns the number of the row to go
-/// on from; 0: none is left.
-Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget);
+/// Erases history rows of one instance, from that one backward, up to one that is damaged, or is
+/// not of `owner` where that is known. Returns the number of the row to go on from; 0: none is
+/// left.
+Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
+                               const std::optional<InstanceId>& owner = std::nullopt);
 
 /// A workflow whose row is there.
 struct StoredWorkflow {

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/own_json.h"
 #include "model/own_policy.h"
 #include "orchestrator/store/codec.h"
+#include "orchestrator/store/damage.h"
 
 namespace millrace {
 namespace {
@@ -75,10 +77,28 @@ Result<T> close(const Reader& reader, T record, std::string_view kind) {
 }
 
 void put_time(Writer& writer, TimePoint time) { writer.zigzag(to_millis(time)); }
-TimePoint get_time(Reader& reader) { return from_millis(reader.zigzag()); }
+TimePoint get_time(Reader& reader) {
+  const TimePoint time = from_millis(reader.zigzag());
+  if (time >= kFirstTime && time <= kLastTime) return time;
+  reader.fail();
+  return {};
+}
 
 void put_duration(Writer& writer, Duration duration) { writer.zigzag(duration.count()); }
-Duration get_duration(Reader& reader) { return Duration(reader.zigzag()); }
+Duration get_duration(Reader& reader) {
+  const Duration duration(reader.zigzag());
+  if (duration >= kFirstTime - kLastTime && duration <= kLastTime - kFirstTime) return duration;
+  reader.fail();
+  return {};
+}
+
+/// A time that is told by how far it is from another one.
+TimePoint get_time_from(Reader& reader, TimePoint from) {
+  const TimePoint time = from + get_duration(reader);
+  if (time >= kFirstTime && time <= kLastTime) return time;
+  reader.fail();
+  return {};
+}
 
 template <class T, class F>
 void put_optional(Writer& writer, const std::optional<T>& value, F put) {
@@ -94,7 +114,14 @@ auto get_optional(Reader& reader, F get) -> std::optional<decltype(get(reader))>
 
 std::string get_string(Reader& reader) { return std::string(reader.bytes()); }
 
-LazyJson get_json(Reader& reader) { return LazyJson::of_text(get_string(reader)); }
+LazyJson get_json(Reader& reader) {
+  std::string text = get_string(reader);
+  if (text != "null" && !is_own_json(text)) {
+    reader.fail();
+    return {};
+  }
+  return LazyJson::of_text(std::move(text));
+}
 
 /// An enumeration's value, not above its last one.
 template <class E>
@@ -107,6 +134,13 @@ E get_enum(Reader& reader, E last) {
 template <class E>
 void put_enum(Writer& writer, E value) {
   writer.u8(static_cast<uint8_t>(value));
+}
+
+/// A number of a row, or how many there are of something; 0 where there is none.
+uint64_t get_number(Reader& reader) {
+  const uint64_t value = reader.varint();
+  if (value > kMostNumber) reader.fail();
+  return value;
 }
 
 uint32_t get_u32(Reader& reader) {
@@ -133,7 +167,7 @@ void put_caller(Writer& writer, const Caller& caller) {
 Caller get_caller(Reader& reader) {
   Caller caller;
   caller.instance.bytes = reader.id();
-  caller.entered = reader.varint();
+  caller.entered = get_number(reader);
   caller.index = get_u32(reader);
   caller.attempt = get_u32(reader);
   return caller;
@@ -296,16 +330,16 @@ Result<Instance> decode_head(std::string_view bytes) {
   instance.revision.number = get_u32(reader);
   instance.status = get_enum(reader, InstanceStatus::kTimedOut);
   instance.phase = get_enum(reader, Phase::kEnded);
-  instance.state = reader.varint();
-  instance.exit = reader.varint();
-  instance.step = reader.varint();
+  instance.state = get_number(reader);
+  instance.exit = get_number(reader);
+  instance.step = get_number(reader);
   instance.transitions = get_u32(reader);
   instance.parked = reader.boolean();
   instance.started_at = get_time(reader);
   instance.ended_at = get_optional(reader, get_time);
-  instance.listen_from = reader.varint();
-  instance.history_count = reader.varint();
-  instance.last_history = reader.varint();
+  instance.listen_from = get_number(reader);
+  instance.history_count = get_number(reader);
+  instance.last_history = get_number(reader);
   for (size_t left = reader.count(); left > 0; --left) {
     instance.listeners.push_back(get_listener(reader));
   }
@@ -315,7 +349,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   instance.idempotency_key = get_string(reader);
   if (version >= 2) instance.hops = get_u32(reader);
   if (version >= 3) {
-    instance.entered = reader.varint();
+    instance.entered = get_number(reader);
     instance.attempt = get_u32(reader);
     instance.caller = get_optional(reader, get_caller);
     instance.depth = get_u32(reader);
@@ -333,7 +367,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
     if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // it has a row of its own
-    instance.execution_from = instance.started_at + Duration(reader.zigzag());
+    instance.execution_from = get_time_from(reader, instance.started_at);
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
@@ -345,8 +379,8 @@ Result<Instance> decode_head(std::string_view bytes) {
   instance.runs_from = instance.state_from = instance.started_at;
   if (version >= 5) {
     instance.first_run = get_u32(reader);
-    instance.runs_from += Duration(reader.zigzag());
-    instance.state_from += Duration(reader.zigzag());
+    instance.runs_from = get_time_from(reader, instance.started_at);
+    instance.state_from = get_time_from(reader, instance.started_at);
   }
   if (version >= 6) instance.failed_attempt = get_u32(reader);
   return close(reader, std::move(instance), "instance");
@@ -532,7 +566,7 @@ std::string encode(const InboxRecord& record) {
 Result<InboxRecord> decode_inbox(std::string_view bytes) {
   Reader reader = open(bytes);
   InboxRecord record;
-  record.listen_from = reader.varint();
+  record.listen_from = get_number(reader);
   const uint8_t kind = reader.u8();
   switch (kind) {
     case kStartChild: {
@@ -636,13 +670,14 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
   HistoryRow row;
   row.space = NamespaceNumber(get_u32(reader));
   row.instance.bytes = reader.id();
-  row.previous = reader.varint();
+  row.previous = get_number(reader);
   for (size_t left = reader.count(); left > 0; --left) {
     HistoryRecord record;
     record.time = get_time(reader);
     record.kind = get_enum(reader, HistoryKind::kRevived);
     record.state = get_string(reader);
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
+      if (!is_own_json(detail)) reader.fail();
       record.detail = LazyJson::of_text(std::string(detail));
     }
     const auto data = get_enum(reader, Recorded::kInput);

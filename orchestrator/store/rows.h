@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/own_json.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/store/codec.h"
+#include "orchestrator/store/damage.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace::rows {
@@ -30,6 +32,14 @@ inline std::string key_of(const InstanceId& id) {
 }
 
 inline uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
+
+/// The same of a key that may be anything.
+inline Result<uint64_t> numbered(Table table, std::string_view key) {
+  Reader reader(key);
+  const uint64_t number = reader.u64();
+  if (reader.done() && number >= 1 && number <= kMostNumber) return number;
+  return tl::unexpected(damaged_row(table, key, "its key is not a number that rows have"));
+}
 
 inline std::string space_prefix(NamespaceNumber space) {
   Writer key;
@@ -75,25 +85,35 @@ inline void put(Transaction& tx, Table table, std::string_view key, std::string 
 template <class T>
 Result<T> decode(const View& view, Table table, std::string_view key, std::string_view value,
                  Result<T> (*decode_bytes)(std::string_view)) {
-  if (!Seal::is_sealed(value)) return decode_bytes(value);
+  const auto named = [&](Result<T> record) {
+    if (record || is_damaged_row(record.error())) return record;
+    return Result<T>(tl::unexpected(damaged_row(table, key, record.error().message)));
+  };
+  if (!Seal::is_sealed(value)) return named(decode_bytes(value));
   const auto opened = view.seal().open(value, seal_context(table, key));
-  if (!opened) return fail("store.corrupt", "a sealed row does not open");
+  if (!opened) return tl::unexpected(damaged_row(table, key, "its seal does not open"));
   Result<T> record = decode_bytes(*opened);
   if constexpr (requires(T & one) { one.sealed = true; }) {
     if (record) record->sealed = true;
   }
-  return record;
+  return named(std::move(record));
 }
 
 // Walking.
 
-/// Scans a prefix; ends with the first error of the scan or of a row.
+/// Scans a prefix; ends with the first error of the scan or of a row, but for damaged rows that
+/// `damaged` hears of.
 template <class F>
-Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row) {
+Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row,
+            const OnDamage& damaged = nullptr) {
   Status status;
   view.scan(table, prefix, from, Direction::kForward,
             [&](std::string_view key, std::string_view value) {
               const auto more = [&]() -> Result<bool> { return row(key, value); }();
+              if (!more && damaged && is_damaged_row(more.error())) {
+                damaged(more.error());
+                return true;
+              }
               if (!more) status = tl::unexpected(more.error());
               return more.has_value() && *more;
             });
@@ -118,6 +138,15 @@ inline Result<std::optional<std::string>> read_text(const View& view, Table tabl
                                                     std::string_view key) {
   return read<std::string>(view, table, key, [](std::string_view bytes) {
     return Result<std::string>(std::string(bytes));
+  });
+}
+
+/// The same where they are JSON.
+inline Result<std::optional<LazyJson>> read_json(const View& view, Table table,
+                                                 std::string_view key) {
+  return read<LazyJson>(view, table, key, [](std::string_view bytes) -> Result<LazyJson> {
+    if (is_own_json(bytes)) return LazyJson::of_text(std::string(bytes));
+    return fail("store.corrupt", "it is not JSON");
   });
 }
 

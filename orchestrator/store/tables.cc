@@ -1,9 +1,11 @@
 #include "orchestrator/store/tables.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
+#include "cloudevents/json_format.h"
 #include "orchestrator/store/codec.h"
 #include "orchestrator/store/rows.h"
 
@@ -14,7 +16,9 @@ using rows::instance_prefix;
 using rows::is_head;
 using rows::key_of;
 using rows::number_of;
+using rows::numbered;
 using rows::read;
+using rows::read_json;
 using rows::read_text;
 using rows::space_prefix;
 using rows::walk;
@@ -84,7 +88,7 @@ std::string number_key(uint64_t number) {
   return key.take();
 }
 
-Result<GroupedEvent> grouped_of(std::string_view key, std::string_view value) {
+Result<GroupedEvent> grouped_of(const View& view, std::string_view key, std::string_view value) {
   Reader reader(key);
   GroupedEvent event;
   reader.u8();
@@ -93,9 +97,15 @@ Result<GroupedEvent> grouped_of(std::string_view key, std::string_view value) {
   const uint8_t high = reader.u8();
   event.queue.entry = static_cast<uint16_t>(high << 8 | reader.u8());
   event.number = reader.u64();
-  if (!reader.done()) return fail("store.corrupt", "a key of a grouped event is damaged");
-  event.record = TRY(decode_grouped(value));
+  if (!reader.done() || event.number == 0 || event.number > kMostNumber) {
+    return tl::unexpected(damaged_row(Table::kGroups, key, "its key is not one of an event"));
+  }
+  event.record = TRY(rows::decode(view, Table::kGroups, key, value, decode_grouped));
   return event;
+}
+
+std::string counter_key(Counter counter) {
+  return std::string(kCounterKey) + static_cast<char>(counter);
 }
 
 Result<uint64_t> decode_number(std::string_view bytes) {
@@ -121,33 +131,49 @@ Result<std::optional<std::string>> data_of_history(const View& view, Table table
   return std::optional<std::string>();
 }
 
+/// A row that an instance has to have is not there.
+tl::unexpected<Error> missing_part(Table table, const std::string& key, std::string_view why) {
+  return tl::unexpected(damaged_row(table, key, fmt::format("it is missing{}", std::string(why))));
+}
+
+/// The data of an ended instance whose own row says that the history has it.
+Result<bool> is_in_history(const View& view, Table table, const std::string& key) {
+  if (table != Table::kEnded) return false;
+  const auto text = TRY(read_text(view, table, key));
+  return text && *text == kInHistory;
+}
+
 /// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
-  auto data = TRY(read_text(view, table, part_key(prefix, Part::kData)));
-  if (!data) data = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
-  if (data == kInHistory) data = TRY(data_of_history(view, table, prefix, instance));
-  if (!data) {
-    return fail("store.corrupt", fmt::format("instance {} has no data", to_string(instance.id)));
+  const std::string data_key = part_key(prefix, Part::kData);
+  if (TRY(is_in_history(view, table, data_key))) {
+    auto text = TRY(data_of_history(view, table, prefix, instance));
+    if (!text)
+      return missing_part(Table::kHistory, key_of(instance.last_history),
+                          ", or has no data, and the data of an instance stood in it");
+    instance.data = LazyJson::of_text(std::move(*text));
+  } else {
+    auto data = TRY(read_json(view, table, data_key));
+    const std::string input_key = part_key(prefix, Part::kInput);
+    if (!data) data = TRY(read_json(view, table, input_key));
+    if (!data) return missing_part(table, input_key, "");
+    instance.data = std::move(*data);
   }
-  instance.data = LazyJson::of_text(std::move(*data));
   auto slots = TRY(read(view, table, part_key(prefix, Part::kSlots), decode_slots));
   if (slots) instance.slots = std::move(*slots);
-  if (auto found = TRY(read_text(view, table, part_key(prefix, Part::kFoundData)))) {
-    instance.found_data = LazyJson::of_text(std::move(*found));
-  }
+  instance.found_data = TRY(read_json(view, table, part_key(prefix, Part::kFoundData)));
   if (instance.failed_data) {
-    auto failed = TRY(read_text(view, table, part_key(prefix, Part::kFailedData)));
-    if (!failed) {
-      return fail("store.corrupt", fmt::format("instance {} lacks the data of its failed state",
-                                               to_string(instance.id)));
-    }
-    instance.failed_data = LazyJson::of_text(std::move(*failed));
+    const std::string failed_key = part_key(prefix, Part::kFailedData);
+    auto failed = TRY(read_json(view, table, failed_key));
+    if (!failed) return missing_part(table, failed_key, ", and the head tells of it");
+    instance.failed_data = std::move(*failed);
   }
   for (size_t i = 0; i < instance.calls.size(); ++i) {
-    auto call = TRY(read(view, table, call_key(prefix, i), decode_call));
+    const std::string key = call_key(prefix, i);
+    auto call = TRY(read(view, table, key, decode_call));
     if (!call) {
-      return fail("store.corrupt",
-                  fmt::format("instance {} lacks call {}", to_string(instance.id), i));
+      return missing_part(table, key,
+                          fmt::format(", and the head tells of {} calls", instance.calls.size()));
     }
     instance.calls[i] = std::move(*call);
   }
@@ -173,9 +199,34 @@ void write_calls(Transaction& tx, const std::string& prefix, const Instance& ins
   for (size_t i = calls.size(); i < before.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
 }
 
+/// A head that belongs to its key and its table.
+Result<Instance> head_of(const View& view, Table table, std::string_view key,
+                         std::string_view value) {
+  Instance head = TRY(rows::decode(view, table, key, value, decode_head));
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_row(table, key, what));
+  };
+  if (part_key(instance_prefix(head.space, head.id), Part::kHead) != key) {
+    return damaged("it is the head of another instance");
+  }
+  const bool has_ended = table == Table::kEnded;
+  if (millrace::has_ended(head.status) != has_ended || (head.phase == Phase::kEnded) != has_ended ||
+      head.ended_at.has_value() != has_ended) {
+    return damaged(has_ended ? "it does not say that the instance has ended"
+                             : "it says that the instance has ended");
+  }
+  return head;
+}
+
 Result<std::optional<Instance>> read_head(const View& view, Table table,
                                           const std::string& prefix) {
-  return read(view, table, part_key(prefix, Part::kHead), decode_head);
+  const std::string key = part_key(prefix, Part::kHead);
+  const auto bytes = view.get(table, key);
+  if (!bytes) {
+    TRY(view.status());
+    return std::optional<Instance>();
+  }
+  return std::optional<Instance>(TRY(head_of(view, table, key, *bytes)));
 }
 
 }  // namespace
@@ -189,8 +240,16 @@ void write_cursor(Transaction& tx, const Cursor& cursor) {
 }
 
 Result<TimePoint> read_engine_time(const View& view) {
-  const auto millis = TRY(read(view, Table::kMeta, kTimeKey, decode_number));
-  return from_millis(static_cast<int64_t>(millis.value_or(0)));
+  const auto millis = TRY(read(view, Table::kMeta, kTimeKey, decode_number)).value_or(0);
+  if (millis <= static_cast<uint64_t>(to_millis(kLastTime))) {
+    return from_millis(static_cast<int64_t>(millis));
+  }
+  return tl::unexpected(damaged_row(Table::kMeta, kTimeKey,
+                                    fmt::format("{} is not a time before the year 10000", millis)));
+}
+
+Error damaged_engine_time(std::string_view what) {
+  return damaged_row(Table::kMeta, kTimeKey, what);
 }
 
 void write_engine_time(Transaction& tx, TimePoint time) {
@@ -198,13 +257,111 @@ void write_engine_time(Transaction& tx, TimePoint time) {
 }
 
 Result<uint64_t> read_counter(const View& view, Counter counter) {
-  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
-  return TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
+  const std::string key = counter_key(counter);
+  const uint64_t last = TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
+  if (last <= kMostNumber) return last;
+  return tl::unexpected(
+      damaged_row(Table::kMeta, key,
+                  fmt::format("{} is more than the {} that can be given", last, kMostNumber)));
 }
 
 void write_counter(Transaction& tx, Counter counter, uint64_t last) {
-  const std::string key = std::string(kCounterKey) + static_cast<char>(counter);
-  tx.put(Table::kMeta, key, key_of(last));
+  tx.put(Table::kMeta, counter_key(counter), key_of(last));
+}
+
+namespace {
+
+/// The last number at the end of a key with that prefix; 0: there is none.
+Result<uint64_t> last_number(const View& view, Table table, std::string_view prefix = {}) {
+  uint64_t last = 0;
+  view.scan(table, prefix, {}, Direction::kBackward, [&](std::string_view key, auto) {
+    last = number_of(key.substr(prefix.size()));
+    return false;
+  });
+  TRY(view.status());
+  return last;
+}
+
+/// The highest number that a row has of what that counter counts.
+Result<uint64_t> highest_number(const View& view, Counter counter) {
+  uint64_t highest = 0;
+  switch (counter) {
+    case Counter::kNamespace:
+      TRY(each_namespace(view, [&](auto, const NamespaceRecord& record) {
+        highest = std::max<uint64_t>(highest, static_cast<uint32_t>(record.number));
+      }));
+      return highest;
+    case Counter::kWorkflow:
+      TRY(each_workflow(view, [&](auto, auto, const WorkflowRecord& record) {
+        highest = std::max<uint64_t>(highest, static_cast<uint32_t>(record.number));
+      }));
+      return highest;
+    case Counter::kHistory:
+      return last_number(view, Table::kHistory);
+    case Counter::kOutbox:
+      return last_number(view, Table::kOutbox);
+    case Counter::kDelayed:
+      return last_number(view, Table::kDelayed);
+    case Counter::kGrouped:
+      return last_number(view, Table::kGroups, std::string(1, static_cast<char>(kNumberRow)));
+    case Counter::kRecent:
+      TRY(walk(view, Table::kRecent, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
+        const size_t prefix = std::min(key.size(), sizeof(uint32_t) + sizeof(Fingerprint));
+        highest = std::max(highest, number_of(key.substr(prefix)));
+        return true;
+      }));
+      return highest;
+    case Counter::kInbox:
+      return last_number(view, Table::kInbox);
+    case Counter::kHook:
+      return last_number(view, Table::kHooks);
+  }
+  return highest;
+}
+
+}  // namespace
+
+Result<uint64_t> next_number(const View& view, Counter counter) {
+  const bool is_short = counter == Counter::kNamespace || counter == Counter::kWorkflow;
+  const uint64_t most = is_short ? std::numeric_limits<uint32_t>::max() : kMostNumber;
+  const uint64_t last = TRY(read_counter(view, counter));
+  if (last < most) return last + 1;
+  return tl::unexpected(damaged_row(
+      Table::kMeta, counter_key(counter),
+      fmt::format("it is {}, and {} is the last number that can be given", last, most)));
+}
+
+Status check_counters(const View& view) {
+  for (const Counter counter :
+       {Counter::kNamespace, Counter::kWorkflow, Counter::kHistory, Counter::kOutbox,
+        Counter::kDelayed, Counter::kGrouped, Counter::kRecent, Counter::kInbox, Counter::kHook}) {
+    const uint64_t last = TRY(next_number(view, counter)) - 1;
+    const uint64_t highest = TRY(highest_number(view, counter));
+    if (highest <= last) continue;
+    return tl::unexpected(
+        damaged_row(Table::kMeta, counter_key(counter),
+                    fmt::format("it is {}, and a row has the number {}", last, highest)));
+  }
+  return {};
+}
+
+Result<Event> event_of(Table table, std::string_view key, const std::string& json) {
+  Result<Event> event = decode_json_event(json);
+  if (event) return event;
+  return tl::unexpected(
+      damaged_row(table, key, fmt::format("its event does not decode: {}", event.error().message)));
+}
+
+Result<Event> event_of(uint64_t number, const DelayedRecord& record) {
+  return event_of(Table::kDelayed, key_of(number), record.event);
+}
+
+Result<Event> event_of(uint64_t number, const HookRecord& record) {
+  return event_of(Table::kHooks, key_of(number), record.event);
+}
+
+Result<Event> event_of(const GroupedEvent& event) {
+  return event_of(Table::kGroups, queue_key(event.queue, event.number), event.record.event);
 }
 
 namespace {
@@ -226,6 +383,14 @@ Status check_key(Transaction& tx) {
 
 Status check_format(Transaction& tx) {
   const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
+  if (!format) {
+    bool is_used = false;
+    tx.scan(Table::kNamespaces, {}, [&](auto, auto) { return !(is_used = true); });
+    if (is_used) {
+      return tl::unexpected(
+          damaged_row(Table::kMeta, kFormatKey, "it is missing, and the store has namespaces"));
+    }
+  }
   // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
   if (!format || (*format >= 1 && *format < kStoreFormat)) {
     tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
@@ -247,7 +412,7 @@ Status each_namespace(
     const std::function<void(std::string_view name, const NamespaceRecord&)>& see) {
   return walk(view, Table::kNamespaces, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(key, TRY(decode_namespace(value)));
+                see(key, TRY(rows::decode(view, Table::kNamespaces, key, value, decode_namespace)));
                 return true;
               });
 }
@@ -269,7 +434,8 @@ Status each_workflow(const View& view,
               [&](std::string_view key, std::string_view value) -> Result<bool> {
                 Reader reader(key);
                 const auto space = NamespaceNumber(reader.u32());
-                see(space, reader.rest(), TRY(decode_workflow(value)));
+                see(space, reader.rest(),
+                    TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
                 return true;
               });
 }
@@ -279,7 +445,8 @@ Status each_workflow(const View& view, NamespaceNumber space,
   const std::string prefix = space_prefix(space);
   return walk(view, Table::kWorkflows, prefix, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(key.substr(prefix.size()), TRY(decode_workflow(value)));
+                see(key.substr(prefix.size()),
+                    TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
                 return true;
               });
 }
@@ -300,6 +467,24 @@ void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id)
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision) {
   return read(view, Table::kDefinitions, definition_key(revision), decode_definition);
+}
+
+Status each_definition(const View& view, WorkflowNumber workflow,
+                       const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
+                       const OnDamage& damaged) {
+  const std::string prefix = workflow_prefix(workflow);
+  view.scan(Table::kDefinitions, prefix, {}, Direction::kBackward,
+            [&](std::string_view key, std::string_view value) {
+              const auto record =
+                  rows::decode(view, Table::kDefinitions, key, value, decode_definition);
+              if (record) {
+                see(Reader(key.substr(prefix.size())).u32(), *record);
+              } else {
+                damaged(record.error());
+              }
+              return true;
+            });
+  return view.status();
 }
 
 void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record) {
@@ -326,11 +511,21 @@ Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber 
     auto instance = TRY(read_head(view, table, prefix));
     if (!instance) continue;
     TRY(add_data(view, table, prefix, *instance));
-    auto input = TRY(read_text(view, table, part_key(prefix, Part::kInput)));
-    if (input) instance->input = LazyJson::of_text(std::move(*input));
+    const std::string input_key = part_key(prefix, Part::kInput);
+    auto input = TRY(read_json(view, table, input_key));
+    if (!input) return missing_part(table, input_key, "");
+    instance->input = std::move(*input);
     return instance;
   }
   return std::optional<Instance>();
+}
+
+Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber space,
+                                                   const InstanceId& id) {
+  const std::string prefix = instance_prefix(space, id);
+  auto living = TRY(read_head(view, Table::kLive, prefix));
+  if (living) return living;
+  return read_head(view, Table::kEnded, prefix);
 }
 
 void write_instance(Transaction& tx, const Instance& instance, Changed changed) {
@@ -384,56 +579,62 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   }
 }
 
-Status each_living(const View& view, const std::function<void(Instance head)>& see) {
-  return walk(view, Table::kLive, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                if (!is_head(key)) return true;
-                see(TRY(rows::decode(view, Table::kLive, key, value, decode_head)));
-                return true;
-              });
+Status each_living(const View& view, const std::function<void(Instance head)>& see,
+                   const OnDamage& damaged) {
+  return walk(
+      view, Table::kLive, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (!is_head(key)) return true;
+        see(TRY(head_of(view, Table::kLive, key, value)));
+        return true;
+      },
+      damaged);
 }
 
 Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
-                   const std::function<bool(const Instance& head)>& see) {
+                   const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
   // Behind all of its parts.
   const std::string from = behind ? instance_prefix(space, *behind).append("\xff") : "";
-  return walk(view, Table::kLive, space_prefix(space), from,
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                if (!is_head(key)) return true;
-                return see(TRY(rows::decode(view, Table::kLive, key, value, decode_head)));
-              });
+  return walk(
+      view, Table::kLive, space_prefix(space), from,
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (!is_head(key)) return true;
+        return see(TRY(head_of(view, Table::kLive, key, value)));
+      },
+      damaged);
 }
 
 namespace {
 
+/// A head as a walk finds it.
+struct FoundHead {
+  InstanceId id;
+  Result<Instance> head;
+};
+
 /// The next head of one table, going backward from `from`; nullopt at the end.
-Result<std::optional<Instance>> head_before(const View& view, Table table,
-                                            const std::string& prefix, std::string& from) {
-  std::optional<Instance> found;
-  Status status;
+Result<std::optional<FoundHead>> head_before(const View& view, Table table,
+                                             const std::string& prefix, std::string& from) {
+  std::optional<FoundHead> found;
   const std::string start = from;
   view.scan(table, prefix, start, Direction::kBackward,
             [&](std::string_view key, std::string_view value) {
               from.assign(key);
               if (!is_head(key)) return true;
-              Result<Instance> head = rows::decode(view, table, key, value, decode_head);
-              if (head) {
-                found = std::move(*head);
-              } else {
-                status = tl::unexpected(head.error());
-              }
+              found = FoundHead{.id = {Reader(key.substr(sizeof(uint32_t))).id()},
+                                .head = head_of(view, table, key, value)};
               return false;
             });
-  TRY(std::move(status));
   TRY(view.status());
   return found;
 }
 
 }  // namespace
 
-Status each_instance_backward(const View& view, NamespaceNumber space,
-                              const std::optional<InstanceId>& before,
-                              const std::function<bool(const Instance& head)>& see) {
+Status each_instance_backward(
+    const View& view, NamespaceNumber space, const std::optional<InstanceId>& before,
+    const std::function<bool(const Instance& head)>& see,
+    const std::function<bool(const InstanceId& id, const Error&)>& damaged) {
   const std::string prefix = space_prefix(space);
   std::string from_live = before ? instance_prefix(space, *before) : std::string();
   std::string from_ended = from_live;
@@ -441,7 +642,9 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
   auto ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
   while (live || ended) {
     const bool take_live = live && (!ended || live->id > ended->id);
-    if (!see(take_live ? *live : *ended)) return {};
+    const FoundHead& next = take_live ? *live : *ended;
+    if (!next.head && !damaged) return tl::unexpected(next.head.error());
+    if (!(next.head ? see(*next.head) : damaged(next.id, next.head.error()))) return {};
     if (take_live) {
       live = TRY(head_before(view, Table::kLive, prefix, from_live));
     } else {
@@ -449,6 +652,22 @@ Status each_instance_backward(const View& view, NamespaceNumber space,
     }
   }
   return {};
+}
+
+Error damaged_definition(Revision revision, std::string_view what) {
+  return damaged_row(Table::kDefinitions, definition_key(revision), what);
+}
+
+Error damaged_workflow(NamespaceNumber space, std::string_view id, std::string_view what) {
+  return damaged_row(Table::kWorkflows, space_prefix(space).append(id), what);
+}
+
+Error damaged_schedule(WorkflowNumber workflow, std::string_view what) {
+  return damaged_row(Table::kSchedules, workflow_prefix(workflow), what);
+}
+
+Error damaged_instance(NamespaceNumber space, const InstanceId& id, std::string_view what) {
+  return damaged_row(Table::kLive, part_key(instance_prefix(space, id), Part::kHead), what);
 }
 
 void erase_ended(Transaction& tx, const Instance& instance) {
@@ -475,7 +694,12 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance
   for (uint64_t number = instance.last_history; number != 0; number = rows.back().previous) {
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
     if (!row) break;  // older rows may have been removed
-    if (row->previous >= number) return fail("store.corrupt", "a history row names no older one");
+    if (row->previous >= number || row->instance != instance.id) {
+      return tl::unexpected(damaged_row(Table::kHistory, key_of(number),
+                                        row->instance != instance.id
+                                            ? "it belongs to another instance"
+                                            : "it names itself or a newer row as the one before"));
+    }
     for (const size_t i : row->with_input) row->records[i].data = instance.input;
     rows.push_back(std::move(*row));
   }
@@ -500,13 +724,15 @@ Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t numbe
   return read<OutboxRecord>(view, Table::kOutbox, key_of(number), decode_outbox);
 }
 
-Status each_outbox(
-    const View& view, uint64_t from,
-    const std::function<Result<bool>(uint64_t number, std::string_view record)>& see) {
-  return walk(view, Table::kOutbox, {}, key_of(from),
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                return see(number_of(key), value);
-              });
+Status each_outbox(const View& view, uint64_t from,
+                   const std::function<Result<bool>(uint64_t number, std::string_view record)>& see,
+                   const OnDamage& damaged) {
+  return walk(
+      view, Table::kOutbox, {}, key_of(from),
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        return see(TRY(numbered(Table::kOutbox, key)), value);
+      },
+      damaged);
 }
 
 void write_sent(Transaction& tx, uint64_t number, const SentRecord& record) {
@@ -516,12 +742,16 @@ void write_sent(Transaction& tx, uint64_t number, const SentRecord& record) {
 void erase_sent(Transaction& tx, uint64_t number) { tx.erase(Table::kSent, key_of(number)); }
 
 Status each_sent(const View& view,
-                 const std::function<void(uint64_t number, SentRecord record)>& see) {
-  return walk(view, Table::kSent, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key), TRY(decode_sent(value)));
-                return true;
-              });
+                 const std::function<void(uint64_t number, SentRecord record)>& see,
+                 const OnDamage& damaged) {
+  return walk(
+      view, Table::kSent, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kSent, key)),
+            TRY(rows::decode(view, Table::kSent, key, value, decode_sent)));
+        return true;
+      },
+      damaged);
 }
 
 void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record) {
@@ -535,13 +765,16 @@ Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t num
 }
 
 Status each_delayed(const View& view,
-                    const std::function<void(uint64_t number, const DelayedRecord&)>& see) {
-  return walk(view, Table::kDelayed, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key),
-                    TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
-                return true;
-              });
+                    const std::function<void(uint64_t number, const DelayedRecord&)>& see,
+                    const OnDamage& damaged) {
+  return walk(
+      view, Table::kDelayed, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kDelayed, key)),
+            TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
+        return true;
+      },
+      damaged);
 }
 
 void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record) {
@@ -561,6 +794,10 @@ Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, Workf
   return read(view, Table::kGroups, counts_key(workflow, group), decode_counts);
 }
 
+Error damaged_counts(WorkflowNumber workflow, const Fingerprint& group, std::string_view what) {
+  return damaged_row(Table::kGroups, counts_key(workflow, group), what);
+}
+
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
                   const std::vector<uint32_t>& waiting) {
   const std::string key = counts_key(workflow, group);
@@ -578,13 +815,16 @@ Status each_group(const View& view, WorkflowNumber workflow,
   const std::string prefix = static_cast<char>(kCountsRow) + workflow_prefix(workflow);
   // The first key behind one is that key and a zero byte.
   const std::string from = behind ? counts_key(workflow, *behind) + '\0' : std::string();
-  return walk(view, Table::kGroups, prefix, from,
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                Reader reader(key.substr(prefix.size()));
-                const Fingerprint group = reader.id();
-                if (!reader.done()) return fail("store.corrupt", "a key of a group is damaged");
-                return see(group, TRY(decode_counts(value)));
-              });
+  return walk(
+      view, Table::kGroups, prefix, from,
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        Reader reader(key.substr(prefix.size()));
+        const Fingerprint group = reader.id();
+        if (!reader.done()) {
+          return tl::unexpected(damaged_row(Table::kGroups, key, "its key is not one of a group"));
+        }
+        return see(group, TRY(rows::decode(view, Table::kGroups, key, value, decode_counts)));
+      });
 }
 
 void write_grouped(Transaction& tx, const GroupedEvent& event) {
@@ -598,14 +838,43 @@ void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number) {
   tx.erase(Table::kGroups, number_key(number));
 }
 
-Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue) {
+Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue,
+                                                       const OnDamage& damaged) {
   std::optional<GroupedEvent> found;
-  TRY(walk(view, Table::kGroups, queue_prefix(queue), {},
-           [&](std::string_view key, std::string_view value) -> Result<bool> {
-             found = TRY(grouped_of(key, value));
-             return false;
-           }));
+  TRY(walk(
+      view, Table::kGroups, queue_prefix(queue), {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        GroupedEvent event = TRY(grouped_of(view, key, value));
+        TRY(event_of(event));
+        found = std::move(event);
+        return false;
+      },
+      damaged));
   return found;
+}
+
+Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber workflow,
+                                            const Fingerprint& group, size_t entries,
+                                            const OnDamage& damaged) {
+  Writer prefix;
+  prefix.u8(kQueueRow);
+  prefix.u32(static_cast<uint32_t>(workflow));
+  prefix.id(group);
+  std::vector<uint32_t> waiting(entries, 0);
+  TRY(walk(
+      view, Table::kGroups, prefix.view(), {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        const GroupedEvent event = TRY(grouped_of(view, key, value));
+        TRY(event_of(event));
+        if (event.queue.entry >= entries) {
+          return tl::unexpected(damaged_row(
+              Table::kGroups, key, fmt::format("its workflow's start has {} events", entries)));
+        }
+        ++waiting[event.queue.entry];
+        return true;
+      },
+      damaged));
+  return waiting;
 }
 
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number) {
@@ -614,47 +883,58 @@ Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t numb
     TRY(view.status());
     return std::optional<GroupedEvent>();
   }
-  if (key->empty() || key->size() > kMaxKeySize) {
-    return fail("store.corrupt", "a grouped event's number leads to no key");
-  }
-  const auto value = view.get(Table::kGroups, *key);
-  if (!value) return fail("store.corrupt", "a grouped event's number leads nowhere");
-  return std::optional<GroupedEvent>(TRY(grouped_of(*key, *value)));
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_row(Table::kGroups, number_key(number), what));
+  };
+  if (key->empty() || key->size() > kMaxKeySize) return damaged("it leads to no key");
+  const std::string at(*key);
+  const auto value = view.get(Table::kGroups, at);
+  if (!value) return damaged("it leads to a row that is not there");
+  GroupedEvent event = TRY(grouped_of(view, at, *value));
+  if (event.number != number) return damaged("it leads to another event");
+  return std::optional<GroupedEvent>(std::move(event));
 }
 
-Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see) {
+Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
+                    const OnDamage& damaged) {
   const std::string prefix(1, static_cast<char>(kQueueRow));
-  return walk(view, Table::kGroups, prefix, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(TRY(grouped_of(key, value)));
-                return true;
-              });
+  return walk(
+      view, Table::kGroups, prefix, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(grouped_of(view, key, value)));
+        return true;
+      },
+      damaged);
 }
 
-Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
-                          PurgeBudget& budget,
-                          const std::function<void(const GroupedEvent&)>& see) {
+Result<bool> close_groups(
+    Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at, PurgeBudget& budget,
+    const std::function<Result<bool>(const GroupedEvent&, const Event& event)>& see,
+    const OnDamage& damaged) {
   const std::string queues = static_cast<char>(kQueueRow) + workflow_prefix(workflow);
   bool done = true;
-  std::vector<GroupedEvent> events;
-  TRY(walk(tx, Table::kGroups, queues, at,
-           [&](std::string_view key, std::string_view value) -> Result<bool> {
-             if (budget.is_spent()) {
-               done = false;
-               at = key;
-               return false;
-             }
-             budget.look(key.size() + value.size());
-             GroupedEvent event = TRY(grouped_of(key, value));
-             if (event.number > up_to) return true;
-             budget.erase();
-             events.push_back(std::move(event));
-             return true;
-           }));
-  for (const GroupedEvent& event : events) {
-    see(event);
-    erase_grouped(tx, event.queue, event.number);
-    tx.erase(Table::kGroups, counts_key(workflow, event.queue.group));
+  std::vector<std::pair<GroupedEvent, Event>> events;
+  TRY(walk(
+      tx, Table::kGroups, queues, at,
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (budget.is_spent()) {
+          done = false;
+          at = key;
+          return false;
+        }
+        budget.look(key.size() + value.size());
+        GroupedEvent grouped = TRY(grouped_of(tx, key, value));
+        if (grouped.number > up_to) return true;
+        Event event = TRY(event_of(grouped));
+        budget.erase();
+        events.emplace_back(std::move(grouped), std::move(event));
+        return true;
+      },
+      damaged));
+  for (const auto& [grouped, event] : events) {
+    if (!TRY(see(grouped, event))) continue;
+    erase_grouped(tx, grouped.queue, grouped.number);
+    tx.erase(Table::kGroups, counts_key(workflow, grouped.queue.group));
   }
   return done;
 }
@@ -678,11 +958,17 @@ Result<RecentPlace> recent_place(std::string_view key) {
   place.space = NamespaceNumber(reader.u32());
   place.type = reader.id();
   place.number = reader.u64();
-  if (!reader.done()) return fail("store.corrupt", "a key of a kept event is damaged");
+  if (!reader.done() || place.number == 0 || place.number > kMostNumber) {
+    return tl::unexpected(damaged_row(Table::kRecent, key, "its key is not one of a kept event"));
+  }
   return place;
 }
 
 }  // namespace
+
+Result<Event> event_of(const RecentPlace& place, const RecentRecord& record) {
+  return event_of(Table::kRecent, recent_key(place), record.event);
+}
 
 void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record) {
   tx.put(Table::kRecent, recent_key(place), encode(record));
@@ -693,35 +979,51 @@ void erase_recent(Transaction& tx, const RecentPlace& place) {
 }
 
 Status each_recent(const View& view,
-                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see) {
-  return walk(view, Table::kRecent, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(TRY(recent_place(key)), TRY(decode_recent(value)));
-                return true;
-              });
+                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see,
+                   const OnDamage& damaged) {
+  return walk(
+      view, Table::kRecent, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(recent_place(key)),
+            TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
+        return true;
+      },
+      damaged);
 }
 
 Status each_recent_of_type(const View& view, const RecentPlace& from,
-                           const std::function<bool(uint64_t number, const RecentRecord&)>& see) {
-  return walk(view, Table::kRecent, recent_prefix(from), recent_key(from),
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                return see(TRY(recent_place(key)).number, TRY(decode_recent(value)));
-              });
+                           const std::function<bool(uint64_t number, const RecentRecord&)>& see,
+                           const OnDamage& damaged) {
+  return walk(
+      view, Table::kRecent, recent_prefix(from), recent_key(from),
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        return see(TRY(recent_place(key)).number,
+                   TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
+      },
+      damaged);
 }
 
 Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place) {
   return read(view, Table::kRecent, recent_key(place), decode_recent);
 }
 
+Error damaged_fan_out(uint64_t number, std::string_view what) {
+  return damaged_row(Table::kFanout, key_of(number), what);
+}
+
 void write_fan_out(Transaction& tx, uint64_t number) { tx.put(Table::kFanout, key_of(number), ""); }
 
 void erase_fan_out(Transaction& tx, uint64_t number) { tx.erase(Table::kFanout, key_of(number)); }
 
-Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see) {
-  return walk(view, Table::kFanout, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
-    see(TRY(decode_number(key)));
-    return true;
-  });
+Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see,
+                    const OnDamage& damaged) {
+  return walk(
+      view, Table::kFanout, {}, {},
+      [&](std::string_view key, auto) -> Result<bool> {
+        see(TRY(numbered(Table::kFanout, key)));
+        return true;
+      },
+      damaged);
 }
 
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
@@ -731,13 +1033,16 @@ void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
 void erase_inbox(Transaction& tx, uint64_t number) { tx.erase(Table::kInbox, key_of(number)); }
 
 Status each_inbox(const View& view,
-                  const std::function<void(uint64_t number, InboxRecord record)>& see) {
-  return walk(view, Table::kInbox, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key),
-                    TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
-                return true;
-              });
+                  const std::function<void(uint64_t number, InboxRecord record)>& see,
+                  const OnDamage& damaged) {
+  return walk(
+      view, Table::kInbox, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kInbox, key)),
+            TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
+        return true;
+      },
+      damaged);
 }
 
 namespace {
@@ -776,16 +1081,26 @@ void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence) {
 
 Status each_dedupe(const View& view,
                    const std::function<void(TimePoint time, uint64_t sequence,
-                                            const std::vector<Fingerprint>& events)>& see) {
-  return walk(view, Table::kDedupe, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                Reader place(key);
-                const TimePoint time = from_millis(static_cast<int64_t>(place.u64()));
-                const uint64_t sequence = place.u64();
-                if (!place.done()) return fail("store.corrupt", "a dedupe row is damaged");
-                see(time, sequence, TRY(decode_dedupe(value)));
-                return true;
-              });
+                                            const std::vector<Fingerprint>& events)>& see,
+                   const OnDamage& damaged) {
+  return walk(
+      view, Table::kDedupe, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        Reader place(key);
+        const TimePoint time = from_millis(static_cast<int64_t>(place.u64()));
+        const uint64_t sequence = place.u64();
+        if (!place.done() || time < kFirstTime || time > kLastTime) {
+          return tl::unexpected(
+              damaged_row(Table::kDedupe, key, "its key is not a time and a sequence"));
+        }
+        auto events = decode_dedupe(value);
+        if (!events) {
+          return tl::unexpected(damaged_row(Table::kDedupe, key, events.error().message));
+        }
+        see(time, sequence, *events);
+        return true;
+      },
+      damaged);
 }
 
 void write_task(Transaction& tx, const StartTask& task) {
@@ -800,12 +1115,19 @@ void erase_task(Transaction& tx, const InstanceId& task) {
   tx.erase(Table::kTasks, rows::key_of(task));
 }
 
-Status each_task(const View& view, const std::function<void(StartTask task)>& see) {
-  return walk(view, Table::kTasks, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(TRY(rows::decode(view, Table::kTasks, key, value, decode_task)));
-                return true;
-              });
+Status each_task(const View& view, const std::function<void(StartTask task)>& see,
+                 const OnDamage& damaged) {
+  return walk(
+      view, Table::kTasks, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        StartTask task = TRY(rows::decode(view, Table::kTasks, key, value, decode_task));
+        if (rows::key_of(task.task) != key) {
+          return tl::unexpected(damaged_row(Table::kTasks, key, "it is another task"));
+        }
+        see(std::move(task));
+        return true;
+      },
+      damaged);
 }
 
 void write_hook(Transaction& tx, uint64_t number, const HookRecord& record) {
@@ -819,20 +1141,24 @@ Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number) {
 }
 
 Status each_hook(const View& view,
-                 const std::function<void(uint64_t number, const HookRecord& record)>& see) {
-  return walk(view, Table::kHooks, {}, {},
-              [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(number_of(key),
-                    TRY(rows::decode(view, Table::kHooks, key, value, decode_hook)));
-                return true;
-              });
+                 const std::function<void(uint64_t number, const HookRecord& record)>& see,
+                 const OnDamage& damaged) {
+  return walk(
+      view, Table::kHooks, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kHooks, key)),
+            TRY(rows::decode(view, Table::kHooks, key, value, decode_hook)));
+        return true;
+      },
+      damaged);
 }
 
 Result<LazyJson> read_input(const View& view, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.space, instance.id);
-  auto text = TRY(read_text(view, Table::kLive, part_key(prefix, Part::kInput)));
-  if (text) return LazyJson::of_text(std::move(*text));
-  return fail("store.corrupt", fmt::format("instance {} has no input", to_string(instance.id)));
+  const std::string key = part_key(prefix, Part::kInput);
+  auto input = TRY(read_json(view, Table::kLive, key));
+  if (!input) return missing_part(Table::kLive, key, "");
+  return std::move(*input);
 }
 
 Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber space,

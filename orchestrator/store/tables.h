@@ -1,6 +1,7 @@
 // Tables: the rows of the store as values. The keys are made here and nowhere else (docs/FORMATS.md
 // has their grammar); records.h has the bytes behind them. Reading takes any View, writing the
-// Transaction. A row that is damaged is an error `store.corrupt` that names it.
+// Transaction. A row that is damaged is an error that names it (damage.h); walks that are given
+// `damaged` pass over such rows.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,10 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/store/damage.h"
 #include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/transaction.h"
@@ -26,6 +29,7 @@ void write_cursor(Transaction& tx, const Cursor& cursor);
 
 /// The time of the last committed batch; engine time never falls behind it.
 Result<TimePoint> read_engine_time(const View& view);
+Error damaged_engine_time(std::string_view what);
 void write_engine_time(Transaction& tx, TimePoint time);
 
 /// Numbers that are given once and never again, each from 1.
@@ -41,7 +45,17 @@ enum class Counter : char {
   kInbox = 'h',
   kHook = 'i',
 };
+/// Error: a damaged row, where it is above kMostNumber.
 Result<uint64_t> read_counter(const View& view, Counter counter);
+/// The one behind the last; of namespaces and workflows, which have 32 bits, too.
+Result<uint64_t> next_number(const View& view, Counter counter);
+/// Whether every counter is at or above all numbers that rows have. What is wrong is the error of a
+/// damaged row: from such a counter numbers would be given twice.
+Status check_counters(const View& view);
+/// The event of a row that holds one, under whatever key of that table.
+Result<Event> event_of(Table table, std::string_view key, const std::string& json);
+Result<Event> event_of(uint64_t number, const DelayedRecord& record);
+Result<Event> event_of(uint64_t number, const HookRecord& record);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
 /// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
@@ -73,7 +87,15 @@ void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
 void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id);
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
+/// The revisions of a workflow, the newest first.
+Status each_definition(const View& view, WorkflowNumber workflow,
+                       const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
+                       const OnDamage& damaged);
 void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record);
+
+/// The error of a damaged definition, or of the row of a workflow.
+Error damaged_definition(Revision revision, std::string_view what);
+Error damaged_workflow(NamespaceNumber space, std::string_view id, std::string_view what);
 
 // Instances. The living stand in one table and the ended in another, under the same keys.
 
@@ -92,6 +114,10 @@ enum class Part : uint8_t {
 /// A living instance with its data, but without its input. nullopt: there is none.
 Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
                                             const InstanceId& id);
+
+/// The head of an instance, living or ended.
+Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber space,
+                                                   const InstanceId& id);
 
 /// The head of a living instance.
 Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
@@ -122,16 +148,23 @@ void erase_ended(Transaction& tx, const Instance& instance);
 void erase_instance(Transaction& tx, const Instance& instance);
 
 /// All living heads (without JSON), in key order; the walk of start-up.
-Status each_living(const View& view, const std::function<void(Instance head)>& see);
+Status each_living(const View& view, const std::function<void(Instance head)>& see,
+                   const OnDamage& damaged = nullptr);
 /// Those of a namespace, behind `behind` if it is given, until `see` returns false.
 Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
-                   const std::function<bool(const Instance& head)>& see);
+                   const std::function<bool(const Instance& head)>& see,
+                   const OnDamage& damaged = nullptr);
 
 /// Heads of living and ended instances of a namespace, newest first, those before `before`; until
-/// `see` returns false.
-Status each_instance_backward(const View& view, NamespaceNumber space,
-                              const std::optional<InstanceId>& before,
-                              const std::function<bool(const Instance& head)>& see);
+/// `see` returns false. `damaged` gets the ids of those whose heads are damaged, with what is
+/// wrong, in their places among the others, and returns as `see`; none: they end the walk.
+Status each_instance_backward(
+    const View& view, NamespaceNumber space, const std::optional<InstanceId>& before,
+    const std::function<bool(const Instance& head)>& see,
+    const std::function<bool(const InstanceId& id, const Error&)>& damaged = nullptr);
+
+/// The error of a living instance that does not fit what belongs to it; it names its head.
+Error damaged_instance(NamespaceNumber space, const InstanceId& id, std::string_view what);
 
 // History.
 
@@ -146,7 +179,8 @@ void erase_outbox(Transaction& tx, uint64_t number);
 Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number);
 /// Messages from `from` on, until `see` returns false; `row` is for decode_outbox.
 Status each_outbox(const View& view, uint64_t from,
-                   const std::function<Result<bool>(uint64_t number, std::string_view row)>& see);
+                   const std::function<Result<bool>(uint64_t number, std::string_view row)>& see,
+                   const OnDamage& damaged = nullptr);
 Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::string_view row);
 
 // Sent: which messages of the outbox the broker has acknowledged, a row for each batch that took
@@ -155,7 +189,8 @@ Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::strin
 void write_sent(Transaction& tx, uint64_t number, const SentRecord& record);
 void erase_sent(Transaction& tx, uint64_t number);
 Status each_sent(const View& view,
-                 const std::function<void(uint64_t number, SentRecord record)>& see);
+                 const std::function<void(uint64_t number, SentRecord record)>& see,
+                 const OnDamage& damaged = nullptr);
 
 // Delayed events.
 
@@ -163,13 +198,15 @@ void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record
 void erase_delayed(Transaction& tx, uint64_t number);
 Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t number);
 Status each_delayed(const View& view,
-                    const std::function<void(uint64_t number, const DelayedRecord&)>& see);
+                    const std::function<void(uint64_t number, const DelayedRecord&)>& see,
+                    const OnDamage& damaged = nullptr);
 
 // Schedules: a row for each workflow that has one.
 
 void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record);
 void erase_schedule(Transaction& tx, WorkflowNumber workflow);
 Result<std::optional<ScheduleRecord>> read_schedule(const View& view, WorkflowNumber workflow);
+Error damaged_schedule(WorkflowNumber workflow, std::string_view what);
 
 // Groups of eventsAnd starts: a row of counts for each group, a row for each waiting event, and
 // one that finds it by its number.
@@ -186,6 +223,8 @@ struct GroupedEvent {
   GroupedRecord record;
 };
 
+Result<Event> event_of(const GroupedEvent& event);
+
 /// nullopt: nothing waits in that group.
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group);
@@ -201,14 +240,24 @@ void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& g
 void write_grouped(Transaction& tx, const GroupedEvent& event);
 void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 /// The event that has waited longest in that queue.
-Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue);
+Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue,
+                                                       const OnDamage& damaged = nullptr);
+/// The error of a damaged row of counts.
+Error damaged_counts(WorkflowNumber workflow, const Fingerprint& group, std::string_view what);
+/// How many events wait for each of so many entries, by their own rows.
+Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber workflow,
+                                            const Fingerprint& group, size_t entries,
+                                            const OnDamage& damaged);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
-Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see);
+Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
+                    const OnDamage& damaged = nullptr);
 /// Erases grouped events of a workflow up to the number `up_to`, and the counts of their groups, as
-/// many as fit into the budget, showing each first. Returns whether these were all; if not, `at` is
-/// where to go on.
-Result<bool> close_groups(Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at,
-                          PurgeBudget& budget, const std::function<void(const GroupedEvent&)>& see);
+/// many as fit into the budget; `see` is shown each first, with the event as it decodes, and
+/// returns whether it may go. Returns whether these were all; if not, `at` is where to go on.
+Result<bool> close_groups(
+    Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at, PurgeBudget& budget,
+    const std::function<Result<bool>(const GroupedEvent&, const Event& event)>& see,
+    const OnDamage& damaged);
 
 // Events that are kept for instances which cannot listen yet.
 
@@ -218,23 +267,28 @@ struct RecentPlace {
   Fingerprint type{};  ///< of the event's type
   uint64_t number = 0;
 };
+Result<Event> event_of(const RecentPlace& place, const RecentRecord& record);
 void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record);
 void erase_recent(Transaction& tx, const RecentPlace& place);
 /// By namespace and type.
 Status each_recent(const View& view,
-                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see);
+                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see,
+                   const OnDamage& damaged = nullptr);
 /// Those of that namespace and type from that number on, until `see` returns false.
 Status each_recent_of_type(const View& view, const RecentPlace& from,
-                           const std::function<bool(uint64_t number, const RecentRecord&)>& see);
+                           const std::function<bool(uint64_t number, const RecentRecord&)>& see,
+                           const OnDamage& damaged = nullptr);
 
 /// The one of that number; nullopt: it is not kept.
 Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place);
 
 // Fan-outs: kept events that have more targets than one batch wakes, by their numbers in `recent`.
 
+Error damaged_fan_out(uint64_t number, std::string_view what);
 void write_fan_out(Transaction& tx, uint64_t number);
 void erase_fan_out(Transaction& tx, uint64_t number);
-Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see);
+Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see,
+                    const OnDamage& damaged = nullptr);
 
 // Dedupe: the fingerprints of a batch's events that had an effect, under the batch's time.
 
@@ -245,21 +299,24 @@ Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, u
 void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
 Status each_dedupe(const View& view,
                    const std::function<void(TimePoint time, uint64_t sequence,
-                                            const std::vector<Fingerprint>& events)>& see);
+                                            const std::vector<Fingerprint>& events)>& see,
+                   const OnDamage& damaged = nullptr);
 
 // Inbox: errands of instances that a batch has left to the next one, in their order.
 
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record);
 void erase_inbox(Transaction& tx, uint64_t number);
 Status each_inbox(const View& view,
-                  const std::function<void(uint64_t number, InboxRecord record)>& see);
+                  const std::function<void(uint64_t number, InboxRecord record)>& see,
+                  const OnDamage& damaged = nullptr);
 
 // Tasks: the work that is done outside and has not ended.
 
 void write_task(Transaction& tx, const StartTask& task);
 Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task);
 void erase_task(Transaction& tx, const InstanceId& task);
-Status each_task(const View& view, const std::function<void(StartTask task)>& see);
+Status each_task(const View& view, const std::function<void(StartTask task)>& see,
+                 const OnDamage& damaged = nullptr);
 
 // Hooks: CloudEvents that are yet to be taken by URLs.
 
@@ -267,7 +324,8 @@ void write_hook(Transaction& tx, uint64_t number, const HookRecord& record);
 void erase_hook(Transaction& tx, uint64_t number);
 Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number);
 Status each_hook(const View& view,
-                 const std::function<void(uint64_t number, const HookRecord& record)>& see);
+                 const std::function<void(uint64_t number, const HookRecord& record)>& see,
+                 const OnDamage& damaged = nullptr);
 
 // The input of a living instance, which read_living leaves out.
 

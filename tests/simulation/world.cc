@@ -103,7 +103,15 @@ World::~World() {
   if (alive()) crash();
 }
 
-void World::recover() {
+void World::recover() { must_have(try_recover()); }
+
+void World::copy_store_to(const std::filesystem::path& folder) {
+  CHECK(!alive());
+  std::filesystem::copy(store_, folder);
+  store_ = folder;
+}
+
+Status World::try_recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
   options_.store.checkpoints_at_close = false;  // who dies does not do that
@@ -122,18 +130,19 @@ void World::recover() {
     if (!outlet_->alive()) return;
     evaluator.submit(std::move(evaluation), outlet_->guard<EvaluationResult>(std::move(done)));
   };
-  stage_ = must_have(Stage::open({.folder = folder_.path(),
-                                  .clock = clock,
-                                  .broker = broker,
-                                  .brokers_clock = brokers_clock,
-                                  .publisher = *outlet_,
-                                  .functions = functions,
-                                  .webhooks = receivers,
-                                  .evaluate = evaluate,
-                                  .make_id = make_id,
-                                  .id_key = options_.id_key,
-                                  .store = options_.store,
-                                  .processor = options_.processor}));
+  stage_ = TRY(Stage::open({.folder = store_,
+                            .clock = clock,
+                            .broker = broker,
+                            .brokers_clock = brokers_clock,
+                            .publisher = *outlet_,
+                            .functions = functions,
+                            .webhooks = receivers,
+                            .evaluate = evaluate,
+                            .make_id = make_id,
+                            .id_key = options_.id_key,
+                            .store = options_.store,
+                            .processor = options_.processor}));
+  return {};
 }
 
 void World::crash() {
@@ -152,7 +161,7 @@ void World::crash_after_commit() {
 
 void World::change_store(const std::function<void(Transaction& tx)>& change) {
   CHECK(!alive());
-  const auto environment = must_have(Environment::open(folder_.path(), options_.store));
+  const auto environment = must_have(Environment::open(store_, options_.store));
   Transaction tx(*environment);
   change(tx);
   must_have(tx.commit());

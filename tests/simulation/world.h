@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -150,11 +151,15 @@ class World {
   /// A new one on the same store, reading the stream from the stored cursor.
   void recover();
   void restart() { crash(), recover(); }
+  /// The same where the store may be damaged. Errors: those with which the start is refused.
+  Status try_recover();
   bool alive() const { return stage_ != nullptr; }
   /// Whether the store is checked at the end of each life; for tests that damage it.
   bool checks_store = true;
   /// While none is alive: commits what `change` writes into the store.
   void change_store(const std::function<void(Transaction& tx)>& change);
+  /// While none is alive: goes on with a copy of the store in that folder, which is made.
+  void copy_store_to(const std::filesystem::path& folder);
   /// For the next recover().
   WorldOptions& options() { return options_; }
 
@@ -184,6 +189,7 @@ class World {
 
   WorldOptions options_;
   Folder folder_;
+  std::filesystem::path store_ = folder_.path();  ///< another one once it was copied
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
   std::unique_ptr<Outlet> outlet_;

@@ -13,19 +13,19 @@ namespace millrace {
 
 class TestLookup final : public Lookup {
  public:
-  std::optional<Variable> variable(const VariableName& name) const override {
+  Result<std::optional<Variable>> variable(const VariableName& name) const override {
     for (const auto& [known, value] : variables_) {
-      if (known == name) return value;
+      if (known == name) return std::optional(value);
     }
-    return std::nullopt;
+    return std::optional<Variable>();
   }
 
-  std::optional<std::string> secret(NamespaceNumber, std::string_view name) const override {
+  Result<std::optional<std::string>> secret(NamespaceNumber, std::string_view name) const override {
     const auto found = secrets_.find(name);
     return found == secrets_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  LazyJson input(const Instance& instance) const override { return instance.input; }
+  Result<LazyJson> input(const Instance& instance) const override { return instance.input; }
 
   const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
   const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {

@@ -20,7 +20,7 @@ TEST_F(DamagedRow, OfAGroupedEventsNumberLeadsToNoKey) {
     tx->put(Table::kGroups, row, value);
     const auto read = read_grouped(*tx, 1);
     ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, "store.corrupt");
+    EXPECT_EQ(read.error().code, kDamagedRow);
   }
 }
 

@@ -68,6 +68,8 @@ TEST_F(ToldOnce, AnEndedInstanceHasItsDataFromItsHistory) {
   write({{.kind = HistoryKind::kStarted}});
   instance_.data = Json{{"at", "the end"}};
   instance_.status = InstanceStatus::kComplete;
+  instance_.phase = Phase::kEnded;
+  instance_.ended_at = instance_.started_at;
   write({{.kind = HistoryKind::kLog, .data = LazyJson(Json("before"))},
          {.kind = HistoryKind::kEntered, .state = "z", .data = instance_.data},
          {.kind = HistoryKind::kEnded}});
@@ -92,12 +94,14 @@ TEST_F(ToldOnce, ALivingInstanceHasItsDataInARowOfItsOwn) {
 
 TEST_F(ToldOnce, AHistoryThatLacksTheDataIsCorrupt) {
   instance_.status = InstanceStatus::kFailed;
+  instance_.phase = Phase::kEnded;
+  instance_.ended_at = instance_.started_at;
   write({{.kind = HistoryKind::kStarted}});
   write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
   commit();
   const auto whole = read_instance(*tx, instance_.space, instance_.id);
   ASSERT_FALSE(whole);
-  EXPECT_EQ(whole.error().code, "store.corrupt");
+  EXPECT_EQ(whole.error().code, kDamagedRow);
 }
 
 }  // namespace

@@ -1,0 +1,130 @@
+#include "orchestrator/engine/fit.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+/// A deadline lies a span (100 years at most) behind the moment at which it was set.
+constexpr Duration kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(200));
+
+Status unfit(std::string message) { return fail("instance.unfit", std::move(message)); }
+
+class Fit {
+ public:
+  Fit(const Workflow& workflow, const Instance& instance, TimePoint now)
+      : state_(*workflow.states[instance.state]),
+        waits_(state_.waits()),
+        instance_(instance),
+        now_(now) {}
+
+  Status check() const {
+    const size_t exits = state_.common().exits.size();
+    if (instance_.phase == Phase::kLeaving && instance_.exit >= exits) {
+      return unfit(fmt::format("it leaves {} by way {} of {}", name(), instance_.exit, exits));
+    }
+    TRY(check_listeners());
+    for (const auto* const timers : {&instance_.timers, &instance_.held_timers}) {
+      for (const Timer& timer : *timers) TRY(check(timer));
+    }
+    return check_calls();
+  }
+
+ private:
+  std::string name() const {
+    return fmt::format("state \"{}\" of type {}", state_.common().id, state_.common().type);
+  }
+  bool is_waiting() const { return instance_.phase == Phase::kWaiting; }
+
+  Status check_listeners() const {
+    const auto& listeners = instance_.listeners;
+    if (listeners.empty()) return {};
+    if (!is_waiting()) return unfit("it listens for events and does not wait");
+    const auto& slots = instance_.slots;
+    if (waits_.keeps_events && slots.size() != waits_.events) {
+      return unfit(fmt::format("it has slots for {} events, and {} has {}", slots.size(), name(),
+                               waits_.events));
+    }
+    for (const Listener& listener : listeners) {
+      if (listener.entry >= waits_.events) {
+        return unfit(fmt::format("it listens for event {} (counted from 0), and {} has {}",
+                                 listener.entry, name(), waits_.events));
+      }
+      if (waits_.keeps_events && slots[listener.entry]) {
+        return unfit(fmt::format("it listens for event {}, which has come", listener.entry));
+      }
+    }
+    return {};
+  }
+
+  Status check_time(TimePoint time, std::string_view what) const {
+    if (time >= instance_.started_at && time <= now_ + kFarthest) return {};
+    return unfit(fmt::format("{} at {} is before its start or more than 200 years ahead", what,
+                             format_rfc3339(time)));
+  }
+
+  Status check(const Timer& timer) const {
+    TRY(check_time(timer.deadline, "a timer"));
+    if (timer.kind == TimerKind::kDelay && !(is_waiting() && waits_.delay)) {
+      return unfit(fmt::format("it has the timer of a delay in {}", name()));
+    }
+    if (timer.kind == TimerKind::kRetry && !(is_waiting() && instance_.listeners.empty())) {
+      return unfit("it has the timer of a retry and does not wait for one");
+    }
+    return {};
+  }
+
+  Status check_calls() const {
+    const auto& calls = instance_.calls;
+    if (calls.empty()) return {};
+    if (!is_waiting()) return unfit("it has calls and does not wait");
+    if (calls.size() < waits_.least_calls || calls.size() > waits_.most_calls) {
+      return unfit(fmt::format("it has {} calls, and {} makes {} at most", calls.size(), name(),
+                               waits_.most_calls));
+    }
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const Status fits = check(calls[i]);
+      if (!fits) return unfit(fmt::format("call {}: {}", i, fits.error().message));
+    }
+    return {};
+  }
+
+  Status check(const Call& call) const {
+    using Status = Call::Status;
+    if (call.retry_at.has_value() != (call.status == Status::kBetween)) {
+      return unfit("the time of its next attempt is there, or is not, against its status");
+    }
+    if (call.retry_at) TRY(check_time(*call.retry_at, "an attempt"));
+    const bool is_over = call.status == Status::kDone || call.status == Status::kFailed;
+    for (const auto& deadline : call.deadlines) {
+      if (!deadline) continue;
+      if (is_over) return unfit("it has ended and has a deadline");
+      TRY(check_time(*deadline, "a deadline"));
+    }
+    if (call.attempt == 0 && (call.status == Status::kRunning || call.status == Status::kBetween)) {
+      return unfit("it is under way, and no attempt was made");
+    }
+    return {};
+  }
+
+  const State& state_;
+  const Waits waits_;
+  const Instance& instance_;
+  const TimePoint now_;
+};
+
+}  // namespace
+
+Status check_fit(const Workflow& workflow, const Instance& instance, TimePoint now) {
+  if (instance.state >= workflow.states.size()) {
+    return unfit(fmt::format("it is in state {} (counted from 0) of {}", instance.state,
+                             workflow.states.size()));
+  }
+  return Fit(workflow, instance, now).check();
+}
+
+}  // namespace millrace

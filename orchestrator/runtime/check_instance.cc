@@ -1,0 +1,14 @@
+#include "orchestrator/runtime/check_instance.h"
+
+#include "orchestrator/engine/fit.h"
+#include "orchestrator/store/tables.h"
+
+namespace millrace {
+
+Status check_instance(const Workflow& workflow, const Instance& instance, TimePoint now) {
+  const Status fits = check_fit(workflow, instance, now);
+  if (fits) return {};
+  return tl::unexpected(damaged_instance(instance.space, instance.id, fits.error().message));
+}
+
+}  // namespace millrace

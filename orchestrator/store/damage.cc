@@ -1,0 +1,87 @@
+#include "orchestrator/store/damage.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "orchestrator/store/codec.h"
+
+namespace millrace {
+namespace {
+
+/// As text where it is one; else in hexadecimal.
+std::string plain(std::string_view bytes) {
+  const bool is_text =
+      std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= ' ' && c < 0x7f; });
+  if (is_text) return std::string(bytes);
+  std::string out = "0x";
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string instance_part(std::string_view key) {
+  static constexpr std::array<const char*, 7> kParts{"head",       "input", "data",       "slots",
+                                                     "found data", "call",  "failed data"};
+  Reader reader(key);
+  const uint32_t space = reader.u32();
+  const InstanceId id{reader.id()};
+  const uint8_t part = reader.u8();
+  if (!reader.ok() || part >= kParts.size()) return plain(key);
+  std::string text = fmt::format("namespace {} instance {} {}", space, to_string(id), kParts[part]);
+  if (key.size() > 4 + 16 + 1) text += fmt::format(" {}", reader.u32());
+  return text;
+}
+
+std::string readable(Table table, std::string_view key) {
+  Reader reader(key);
+  switch (table) {
+    case Table::kLive:
+    case Table::kEnded:
+      return instance_part(key);
+    case Table::kHistory:
+    case Table::kOutbox:
+    case Table::kSent:
+    case Table::kDelayed:
+    case Table::kInbox:
+    case Table::kHooks:
+    case Table::kFanout: {
+      const uint64_t number = reader.u64();
+      return reader.done() ? std::to_string(number) : plain(key);
+    }
+    case Table::kTasks: {
+      const InstanceId id{reader.id()};
+      return reader.done() ? to_string(id) : plain(key);
+    }
+    case Table::kDefinitions: {
+      const uint32_t workflow = reader.u32();
+      const uint32_t revision = reader.u32();
+      if (!reader.done()) return plain(key);
+      return fmt::format("workflow {} revision {}", workflow, revision);
+    }
+    case Table::kSchedules: {
+      const uint32_t workflow = reader.u32();
+      return reader.done() ? fmt::format("workflow {}", workflow) : plain(key);
+    }
+    case Table::kWorkflows:
+    case Table::kSecrets: {
+      const uint32_t space = reader.u32();
+      if (!reader.ok()) return plain(key);
+      return fmt::format("namespace {} {}", space, plain(reader.rest()));
+    }
+    default:
+      return plain(key);
+  }
+}
+
+}  // namespace
+
+Error damaged_row(Table table, std::string_view key, std::string_view what) {
+  return {std::string(kDamagedRow),
+          fmt::format("row {} of table {} is damaged: {}; `millrace verify` shows all that is, and "
+                      "what to do",
+                      readable(table, key), table_name(table), what)};
+}
+
+}  // namespace millrace
