@@ -20,6 +20,9 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSilence(500);
 constexpr std::chrono::milliseconds kBetweenTwo(200);
 
+/// A check of the largest store ends sooner.
+constexpr std::chrono::hours kWholeCheck(24);
+
 /// How far a check is, on a terminal.
 class Progress {
  public:
@@ -45,24 +48,37 @@ class Progress {
   steady_clock::time_point next_ = steady_clock::now() + kSilence;
 };
 
-/// Asks the server; `data` is the folder that it must have, or empty.
-Fallible<Json> ask_server(Session& session, const std::string& data) {
-  if (!data.empty()) {
-    const Json info = TRY(session.client.send({.path = "/v1/info"})).body;
-    const std::string of_server = info.value("data", "");
-    std::error_code ignored;
-    if (!std::filesystem::equivalent(of_server, data, ignored)) {
-      return give_up(ExitCode::kConflict, "store.locked",
-                     fmt::format("{} is in use, and not by the server that was asked: that one has "
-                                 "{}; name the server that has it by --url",
-                                 data, of_server));
-    }
+/// A server that does not say in this time which folder it has is stopped, or hangs.
+constexpr std::chrono::seconds kFirstAnswer(5);
+
+/// Asks the server that has the folder `data`; `locked` says which process has it.
+Fallible<Json> ask_owner(Session& session, const std::string& data, const Error& locked) {
+  session.console.err << fmt::format("{} is in use: its server is asked for the check\n", data)
+                      << std::flush;
+  const auto info = session.client.send({.path = "/v1/info", .timeout = kFirstAnswer});
+  if (!info && info.error().code == ExitCode::kUnreachable) {
+    return give_up(ExitCode::kUnreachable, "store.locked",
+                   fmt::format("{}. The server at --url did not answer within {} s: {}. If it has "
+                               "another address, name that by --url; if it is suspended or hangs, "
+                               "continue it (kill -CONT) or end it, and check again",
+                               locked.message, kFirstAnswer.count(), info.error().error.message));
   }
-  return TRY(session.client.send({.path = "/v1/verify", .timeout = std::chrono::hours(24)})).body;
+  if (!info) return tl::unexpected(info.error());
+  const std::string of_server = info->body.value("data", "");
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(of_server, data, ignored)) {
+    return give_up(ExitCode::kConflict, "store.locked",
+                   fmt::format("{} is in use, and not by the server that was asked: that one has "
+                               "{}; name the server that has it by --url",
+                               data, of_server));
+  }
+  return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
 }
 
 Fallible<Json> check(Session& session, const VerifyOptions& options) {
-  if (options.data.empty()) return ask_server(session, "");
+  if (options.data.empty()) {
+    return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
+  }
   Progress progress(session.console, session.console.err_is_terminal);
   StoreCheckOptions checks = store_check_options();
   checks.progress = [&](uint64_t rows, uint64_t of) {
@@ -72,7 +88,7 @@ Fallible<Json> check(Session& session, const VerifyOptions& options) {
   const auto report = check_folder(options.data, options.secret_key_file, checks);
   if (report) return to_json(*report);
   const Error& error = report.error();
-  if (error.code == "store.locked") return ask_server(session, options.data);
+  if (error.code == "store.locked") return ask_owner(session, options.data, error);
   return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
                  error.code, error.message);
 }

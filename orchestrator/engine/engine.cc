@@ -875,6 +875,14 @@ std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Inst
   return span->after(instance.execution_from);
 }
 
+std::vector<Timer> timers_of_run(const Workflow& workflow, const Instance& instance,
+                                 TimePoint began) {
+  Instance fresh{.execution_from = instance.execution_from, .own_policy = instance.own_policy};
+  Stepper::arm_run(fresh, workflow, began);
+  Stepper::arm_execution(fresh, workflow);
+  return std::move(fresh.timers);
+}
+
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
                 TimePoint now, const Lookup& lookup, const EngineLimits& limits) {
   return Stepper(workflow, instance, now, lookup, limits).run(stimulus);

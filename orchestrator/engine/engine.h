@@ -145,6 +145,12 @@ StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 /// Until when the execution of an instance may go on if it does not count anew.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);
 
+/// The timers of the run and of the execution as a run that began at `began` is given them, by the
+/// workflow and by what the start of the instance said. Which of them are still there depends on
+/// what has fired since.
+std::vector<Timer> timers_of_run(const Workflow& workflow, const Instance& instance,
+                                 TimePoint began);
+
 /// Steps `instance` on `workflow`, its own revision.
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
                 TimePoint now, const Lookup& lookup, const EngineLimits& limits = {});

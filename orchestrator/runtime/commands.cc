@@ -336,7 +336,7 @@ Result<bool> Commands::renew_held(TimePoint now, NamespaceNumber space,
   };
   const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, calls_one));
   for (const InstanceId& id : some.ids) {
-    Touched* const touched = TRY(instances_.touch(space, id));
+    Touched* const touched = TRY(instances_.touch(now, space, id));
     if (touched == nullptr) continue;  // it is damaged, and must not keep a service from going on
     TRY(instances_.step(now, *touched, ServicesResumed{services}));
   }

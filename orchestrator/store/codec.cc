@@ -1,6 +1,9 @@
 #include "orchestrator/store/codec.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace millrace {
 namespace {
@@ -45,14 +48,24 @@ void Writer::bytes(std::string_view value) {
 
 std::string Writer::take() { return std::exchange(bytes_, {}); }
 
-void Reader::fail() {
+void Reader::fail(const char* expected, size_t back) {
+  if (ok_) {
+    const size_t read = size_ - rest_.size();
+    failed_at_ = read - std::min(read, back);
+    expected_ = expected;
+  }
   ok_ = false;
   rest_ = {};
 }
 
+std::string Reader::failure() const {
+  const size_t at = ok_ ? size_ - rest_.size() : failed_at_;
+  return fmt::format("at byte {} of {}: {} expected", at, size_, expected_);
+}
+
 std::string_view Reader::raw(size_t size) {
   if (size > rest_.size()) {
-    fail();
+    fail("as many bytes as the value has", 0);
     return {};
   }
   const std::string_view taken = rest_.substr(0, size);
@@ -64,7 +77,7 @@ uint8_t Reader::u8() { return from_big_endian<uint8_t>(raw(1)); }
 
 bool Reader::boolean() {
   const uint8_t value = u8();
-  if (value > 1) fail();
+  if (value > 1) fail("0 or 1", 1);
   return value == 1;
 }
 
@@ -79,7 +92,7 @@ uint64_t Reader::varint() {
     value |= part;
     if (is_last) return value;
   }
-  fail();
+  fail("a varint of at most 64 bits in its shortest form", 1);
   return 0;
 }
 
@@ -109,7 +122,7 @@ std::string_view Reader::rest() { return std::exchange(rest_, {}); }
 size_t Reader::count() {
   const uint64_t value = varint();
   if (value <= rest_.size()) return value;
-  fail();
+  fail("a count of values that are there", 1);
   return 0;
 }
 

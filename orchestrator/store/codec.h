@@ -55,7 +55,7 @@ class Writer {
 /// done() (or ok()) once, before believing what was read.
 class Reader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit Reader(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
 
   uint8_t u8();
   bool boolean();
@@ -76,16 +76,27 @@ class Reader {
   /// bytes left is a failure, so that it is safe to reserve that many.
   size_t count();
 
-  /// For what only the record itself can know to be wrong, such as an unknown version.
-  void fail();
+  /// For what only the record itself can know to be wrong with the value that was read last, such
+  /// as an unknown version.
+  void fail() { fail("a value that this release knows", 1); }
 
   bool ok() const { return ok_; }
+
+  /// Where the first failure was, for messages: `at byte 3 of 9: 0 or 1 expected`. Where none was,
+  /// that the end was expected, at the first byte behind what was read.
+  std::string failure() const;
 
   /// Whether everything was read, to the last byte and without failure.
   bool done() const { return ok_ && rest_.empty(); }
 
  private:
+  /// `back`: so many bytes before the end of what was read.
+  void fail(const char* expected, size_t back);
+
   std::string_view rest_;
+  size_t size_;
+  size_t failed_at_ = 0;
+  const char* expected_ = "the end";
   bool ok_ = true;
 };
 

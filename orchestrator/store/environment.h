@@ -101,6 +101,10 @@ class Environment {
   /// Brings a new key to its file, before anything that it seals is committed.
   Status keep_key();
 
+  /// Whether LMDB has the tree of that table. Only a store that is opened to be read only may lack
+  /// one: what opens it to write makes them.
+  bool has_tree(Table table) const { return file_->has_tree(table); }
+
   const std::filesystem::path& folder() const { return folder_; }
   /// Tells this folder from all copies of it, as long as it stays on its file system: the number
   /// of its lock file, and when that was made. Errors: `store.io`.

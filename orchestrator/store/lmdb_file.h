@@ -73,6 +73,9 @@ class LmdbFile {
   /// that cannot do it is none.
   Status allocate(uint64_t from, uint64_t to);
 
+  /// Whether the file has the tree of that table. Only one that is opened to be read may lack it.
+  bool has_tree(Table table) const { return tree(table) != kNoTree; }
+
  private:
   friend class LmdbReader;
   friend class LmdbCursor;

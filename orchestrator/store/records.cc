@@ -73,7 +73,8 @@ Result<T> close(const Reader& reader, T record, std::string_view kind) {
   if (reader.done()) return record;
   return fail(
       "store.corrupt",
-      fmt::format("a {} record is damaged, or of a version that this one does not know", kind));
+      fmt::format("the record ({}) is damaged, or of a version that this release does not know: {}",
+                  kind, reader.failure()));
 }
 
 void put_time(Writer& writer, TimePoint time) { writer.zigzag(to_millis(time)); }

@@ -80,6 +80,17 @@ TEST_F(Verify, NamesTheFolderWhereThereIsNoStore) {
   EXPECT_THAT(end.errors, HasSubstr(folder.path().string()));
 }
 
+TEST_F(Verify, SaysSoonThatTheServerWhichHasTheFolderDoesNotAnswer) {
+  millrace_.process().signal(SIGSTOP);
+  const ProcessEnd end = verify();
+  millrace_.process().signal(SIGCONT);
+  EXPECT_EQ(end.code, 5) << end.errors;
+  EXPECT_THAT(end.errors, HasSubstr("its server is asked for the check"));
+  EXPECT_THAT(end.errors, HasSubstr("did not answer within 5 s"));
+  EXPECT_THAT(end.errors, HasSubstr("kill -CONT"));
+  millrace_.stop();
+}
+
 TEST_F(Verify, DoesNotTakeTheWordOfAServerThatHasAnotherFolder) {
   const NatsServer others_nats;
   MillraceServer other(others_nats.url());

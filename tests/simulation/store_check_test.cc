@@ -110,6 +110,44 @@ states:
 - {id: a, type: error, error: some.error, message: it had to}
 )",
     R"(
+id: picks
+states:
+- id: answer
+  type: eventXor
+  timeout: P2D
+  events:
+  - {event: {type: yes, context: {order: 'jq(.n)'}}}
+  - {event: {type: no, context: {order: '^o'}}}
+)",
+    R"(
+id: timed
+timeouts: {interrupt: P1D, kill: P2D}
+workflowRunTimeout: P3D
+workflowExecutionTimeout: P4D
+states:
+- {id: a, type: delay, duration: P9D}
+)",
+    R"(
+id: again
+retries: {max_attempts: 3, delay: PT20H, codes: ['*']}
+states:
+- {id: e, type: error, error: my.err, message: bad}
+)",
+    R"(
+id: ships
+functions: [{id: ship, type: knative-namespace, service: ship}]
+states:
+- id: send
+  type: action
+  action: {function: ship, input: {n: 'jq(.n)'}, scheduleToCloseTimeout: P1D}
+)",
+    R"(
+id: shifts
+states:
+- {id: shift, type: noop, transform: {x: 1}, transition: wait}
+- {id: wait, type: consumeEvent, event: {type: shifted}}
+)",
+    R"(
 id: parks
 states:
 - {id: think, type: noop, transform: 'jq(slow)', transition: wait}
@@ -160,6 +198,9 @@ class Rich {
     world.start("order");
     world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});
     world.settle();
+    for (const char* const workflow : {"picks", "timed", "again", "ships", "shifts"}) {
+      start(world, workflow, "");
+    }
     world.publish("one", "1", Json(1));
     world.publish("left", "2", Json(2), {{"key", std::string("k")}});
     world.settle();
@@ -277,6 +318,41 @@ std::string definition_key(const View& view, const std::string& workflow, uint32
   return key.take();
 }
 
+void drop_timer(Transaction& tx, const std::string& workflow, TimerKind kind) {
+  edit_head(tx, workflow, [&](Instance& head) {
+    std::erase_if(head.timers, [&](const Timer& timer) { return timer.kind == kind; });
+  });
+}
+
+/// The task of the instance's first call.
+template <class Change>
+void edit_task(Transaction& tx, const std::string& workflow, const Change& change) {
+  const auto call = read_living(tx, kDefault, id_of(workflow)).value()->calls.at(0);
+  edit<StartTask>(tx, Table::kTasks, rows::key_of(call.id), decode_task, encode, change);
+}
+
+/// The first message that the broker has.
+SentRecord::Message sent_message(const View& view) {
+  return decode_sent(first(view, Table::kSent).second)->messages.at(0);
+}
+template <class Change>
+void edit_sent(Transaction& tx, const Change& change) {
+  edit<SentRecord>(tx, Table::kSent, first(tx, Table::kSent).first, decode_sent, encode, change);
+}
+
+/// Changes a message of the outbox.
+template <class Change>
+void edit_message(Transaction& tx, uint64_t number, const Change& change) {
+  edit<OutboxRecord>(tx, Table::kOutbox, rows::key_of(number), decode_outbox, encode, change);
+}
+/// Adds one; returns its number.
+uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
+  const uint64_t number = *read_counter(tx, Counter::kOutbox) + 1;
+  write_counter(tx, Counter::kOutbox, number);
+  write_outbox(tx, number, record);
+  return number;
+}
+
 /// Damage, and the codes under which it is found.
 struct Plant {
   const char* name;
@@ -290,6 +366,9 @@ const Plant kPlants[] = {
     {"a format of 0",
      {"store.format"},
      [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{0})); }},
+    {"a format that had no tasks and no webhooks, with rows of both",
+     {"row.value"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{4})); }},
     {"a key of three bytes",
      {"row.key"},
      [](Transaction& tx) { tx.put(Table::kOutbox, "abc", "x"); }},
@@ -361,7 +440,7 @@ const Plant kPlants[] = {
        write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
      }},
     {"a purge up to an event that is yet to come",
-     {"counter.behind"},
+     {"counter.behind", "purge.target"},
      [](Transaction& tx) {
        const auto pairs = static_cast<uint64_t>(number_of(tx, "pairs"));
        write_purge(tx, {Purge::Kind::kGroups, pairs, {.space = "default", .up_to = 99}});
@@ -400,7 +479,7 @@ const Plant kPlants[] = {
        write_task(tx, {.space = NamespaceNumber(3), .task = kNobody, .by = kNobody});
      }},
     {"an instance that has ended in a deleted namespace",
-     {"namespace.missing"},
+     {"namespace.missing", "workflow.missing"},
      [](Transaction& tx) {
        const InstanceId id = id_of("fails");
        const auto instance = read_instance(tx, kDefault, id).value();
@@ -415,11 +494,12 @@ const Plant kPlants[] = {
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);
        moved.last_history = number;
-       write_history(tx, number,
-                     {.space = moved.space,
-                      .instance = id,
-                      .records = {{.time = moved.started_at, .kind = HistoryKind::kStarted},
-                                  {.time = moved.started_at, .kind = HistoryKind::kEnded}}});
+       write_history(
+           tx, number,
+           {.space = moved.space,
+            .instance = id,
+            .records = {{.time = moved.started_at, .kind = HistoryKind::kStarted},
+                        {.time = moved.started_at, .kind = HistoryKind::kEnded, .state = "a"}}});
        write_instance(tx, moved, {.input = true, .data = true});
      }},
     {"no namespace `default`",
@@ -558,7 +638,7 @@ const Plant kPlants[] = {
        });
      }},
     {"a sealed row of an instance that is not",
-     {"instance.seal"},
+     {"idempotency.instance", "instance.seal"},
      [](Transaction& tx) {
        rows::put(tx, Table::kLive, key_of(id_of("naps"), Part::kInput), "{}", true);
      }},
@@ -692,6 +772,329 @@ const Plant kPlants[] = {
      [](Transaction& tx) {
        write_idempotency(tx, number_of(tx, "naps"), "another", {.instance = kNobody});
      }},
+
+    // What a waiting instance waits for.
+    {"a waiting eventAnd without its slots",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("both"), Part::kSlots)); }},
+    {"a listener of an entry that its state does not have",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks", [](Instance& head) { head.listeners[0].entry = 7; });
+     }},
+    {"two listeners with each other's entry",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks", [](Instance& head) {
+         std::swap(head.listeners[0].entry, head.listeners[1].entry);
+       });
+     }},
+    {"an eventXor that listens for one event less",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks", [](Instance& head) { head.listeners.pop_back(); });
+     }},
+    {"an eventXor that listens for one event twice",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks",
+                 [](Instance& head) { head.listeners.push_back(head.listeners.front()); });
+     }},
+    {"a listener that compares no attribute",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks", [](Instance& head) { head.listeners[0].filter.predicates.clear(); });
+     }},
+    {"a listener that compares an attribute with another text",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks",
+                 [](Instance& head) { head.listeners[0].filter.predicates[0].text = "2"; });
+     }},
+    {"a listener with a pattern that is not a regular expression",
+     {"instance.listeners"},
+     [](Transaction& tx) {
+       edit_head(tx, "picks",
+                 [](Instance& head) { head.listeners[1].filter.predicates[0].text = "("; });
+     }},
+    {"no timer of the state's timeout",
+     {"instance.timers"},
+     [](Transaction& tx) { edit_head(tx, "waits", [](Instance& head) { head.timers.clear(); }); }},
+    {"a state timeout that is over before it began",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "waits", [](Instance& head) { head.timers[0].deadline = from_millis(-1); });
+     }},
+    {"no timer of the interrupt",
+     {"instance.timers"},
+     [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kInterrupt); }},
+    {"no timer of the kill",
+     {"instance.timers"},
+     [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kKill); }},
+    {"no timer of the run",
+     {"instance.timers"},
+     [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kRun); }},
+    {"no timer of the execution",
+     {"instance.timers"},
+     [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kExecution); }},
+    {"a timer of the kill in the year 5138",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "timed", [](Instance& head) {
+         for (Timer& timer : head.timers) {
+           if (timer.kind == TimerKind::kKill) timer.deadline = from_millis(99'999'999'999'999);
+         }
+       });
+     }},
+    {"a timer that the definition does not have",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) {
+         head.timers.push_back({TimerKind::kKill, head.started_at + hours(1)});
+       });
+     }},
+    {"a delay that is over at once",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) { head.timers[0].deadline = head.started_at; });
+     }},
+    {"a delay that is over in the year 5138",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps",
+                 [](Instance& head) { head.timers[0].deadline = from_millis(99'999'999'999'999); });
+     }},
+    {"a retry at another time than the history tells",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "again", [](Instance& head) { head.timers[0].deadline += hours(1); });
+     }},
+    {"a wait for the next run without its flag",
+     {"instance.timers"},
+     [](Transaction& tx) {
+       edit_head(tx, "again", [](Instance& head) { head.awaits_run = false; });
+     }},
+    {"data that is found where no state is left",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("naps"), Part::kFoundData), "{}"); }},
+    {"an instance without its data",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("shifts"), Part::kData)); }},
+    {"an instance with other data than it entered its state with",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("shifts"), Part::kData), "{}"); }},
+    {"a part that is not sealed, of an instance that is",
+     {"instance.seal"},
+     [](Transaction& tx) {
+       const std::string head = key_of(id_of("naps"), Part::kHead);
+       const std::string row = rows::key_of(last_history(tx, "naps"));
+       rows::put(tx, Table::kHistory, row, std::string(*tx.get(Table::kHistory, row)), true);
+       rows::put(tx, Table::kLive, head, std::string(*tx.get(Table::kLive, head)), true);
+     }},
+
+    // Numbers and names of a head.
+    {"a way out that no state has",
+     {"instance.state"},
+     [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.exit = 99; }); }},
+    {"a state that failed and does not exist",
+     {"instance.state"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) { head.failed_state = "nowhere"; });
+     }},
+    {"a flag of `on_failure` in a workflow without it",
+     {"instance.status"},
+     [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.failing = true; }); }},
+    {"a policy that counts from a later run",
+     {"row.value"},
+     [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.first_run = 9; }); }},
+    {"a run of which the history tells nothing",
+     {"row.value"},
+     [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.run = 5; }); }},
+    {"more transitions than steps",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) { head.transitions = 1'000; });
+     }},
+    {"a second state without a transition",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_head(tx, "shifts", [](Instance& head) { head.transitions = 0; });
+     }},
+    {"an execution that begins next year",
+     {"row.time"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) { head.execution_from += hours(9'000); });
+     }},
+
+    // Calls and tasks.
+    {"a task of another state",
+     {"task.caller"},
+     [](Transaction& tx) {
+       edit_task(tx, "ships", [](StartTask& task) { task.state = "elsewhere"; });
+     }},
+    {"a task of another service",
+     {"task.caller"},
+     [](Transaction& tx) {
+       edit_task(tx, "ships", [](StartTask& task) { task.runs = NamedService{"sheep"}; });
+     }},
+    {"a task with another input",
+     {"task.caller"},
+     [](Transaction& tx) {
+       edit_task(tx, "ships", [](StartTask& task) { task.input = Json{{"n", 9}}; });
+     }},
+    {"a call without its deadlines",
+     {"call.state"},
+     [](Transaction& tx) { edit_call(tx, "ships", [](Call& call) { call.deadlines = {}; }); }},
+
+    // Meta.
+    {"a purge of the history of an instance that exists",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kHistory, last_history(tx, "naps"), {}});
+     }},
+    {"a purge of a history row that is not there",
+     {"purge.target"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
+       write_counter(tx, Counter::kHistory, number);
+       write_purge(tx, {Purge::Kind::kHistory, number, {}});
+     }},
+    {"a purge of the groups that a workflow has",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kGroups,
+                        static_cast<uint64_t>(number_of(tx, "pairs")),
+                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+     }},
+    {"a purge of groups under another name",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kGroups,
+                        static_cast<uint64_t>(number_of(tx, "naps")),
+                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+     }},
+    {"a counter from which there is no next number",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kHistory, UINT64_MAX); }},
+    {"a counter of workflows that has more than 32 bits",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kWorkflow, uint64_t{1} << 32); }},
+    {"a time behind the year 9999",
+     {"row.value"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "time", rows::key_of(uint64_t{1} << 60)); }},
+    {"no cursor in a store that has taken events",
+     {"meta.missing"},
+     [](Transaction& tx) { tx.erase(Table::kMeta, "cursor"); }},
+    {"a cursor at an event of the far future",
+     {"row.time"},
+     [](Transaction& tx) {
+       Cursor cursor = *read_cursor(tx);
+       cursor.stamped = from_millis(int64_t{1} << 50);
+       write_cursor(tx, cursor);
+     }},
+    {"a definition of a workflow that was never deleted and does not exist",
+     {"workflow.missing"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kWorkflow) + 1;
+       write_counter(tx, Counter::kWorkflow, number);
+       write_definition(tx, {WorkflowNumber(static_cast<uint32_t>(number)), 1},
+                        {.created_at = *read_engine_time(tx), .text = kDefinitions[2]});
+     }},
+
+    // Messages.
+    {"a message to a subject that is not millrace's",
+     {"row.value"},
+     [](Transaction& tx) {
+       add_message(tx, {.message = {.subject = "orders.new", .headers = {{"Nats-Msg-Id", "1"}}}});
+     }},
+    {"an event under the id of another one",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
+         record.message.headers.back().second = std::string(32, '0');
+       });
+     }},
+    {"an event under the subject of another type",
+     {"row.value", "sent.message"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number,
+                    [](OutboxRecord& record) { record.message.subject += ".more"; });
+     }},
+    {"a sent message without a sequence",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_sent(tx, [](SentRecord& record) { record.messages[0].sequence = 0; });
+     }},
+    {"a sent message of another size",
+     {"sent.message"},
+     [](Transaction& tx) {
+       edit_sent(tx, [](SentRecord& record) { record.messages[0].bytes += 1; });
+     }},
+    {"a sent message that is not an event",
+     {"sent.message"},
+     [](Transaction& tx) {
+       const OutboxRecord letter{.message = {.subject = "millrace.dlq.default.x",
+                                             .headers = {{"Nats-Msg-Id", "dlq-1-1-1"}}}};
+       const uint64_t number = add_message(tx, letter);
+       edit_sent(tx, [&](SentRecord& record) {
+         record.messages.push_back(
+             {.number = number, .sequence = 99, .bytes = letter.message.subject.size()});
+       });
+     }},
+    {"messages that were sent before those that were sent before them",
+     {"row.value"},
+     [](Transaction& tx) {
+       SentRecord record = decode_sent(first(tx, Table::kSent).second).value();
+       record.at -= hours(1);
+       const auto message = *read_outbox(tx, record.messages[0].number).value();
+       const uint64_t number = add_message(tx, message);
+       record.messages = {record.messages[0]};
+       record.messages[0].number = number;
+       write_sent(tx, 1'000'000, record);
+     }},
+    {"a delayed event of another namespace than its instance",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) { record.space = kShop; });
+     }},
+    {"a delayed event of another instance than its own",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) { record.instance = kNobody; });
+     }},
+    {"a webhook's event of another namespace",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
+                        [](HookRecord& record) { record.space = kDefault; });
+     }},
+    {"a webhook's event for what is not a URL of HTTP",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
+                        [](HookRecord& record) { record.url = "gopher://hook"; });
+     }},
+    {"an idempotency key with the fingerprint of another input",
+     {"idempotency.instance"},
+     [](Transaction& tx) {
+       write_idempotency(tx, number_of(tx, "naps"), "key of naps",
+                         {.instance = id_of("naps"), .input = {1}});
+     }},
+    {"a waiting event that waits for ever",
+     {"group.event"},
+     [](Transaction& tx) {
+       edit<GroupedRecord>(tx, Table::kGroups, first(tx, Table::kGroups, "\x02").first,
+                           decode_grouped, encode,
+                           [](GroupedRecord& record) { record.expires.reset(); });
+     }},
+    {"a fingerprint under no sequence",
+     {"row.key"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kDedupe);
+       tx.put(Table::kDedupe, key.substr(0, 8) + rows::key_of(uint64_t{0}), value);
+     }},
 };
 
 TEST(StoreCheck, FindsEachDamageUnderItsCode) {
@@ -760,7 +1163,9 @@ const Plant kLegal[] = {
        const WorkflowNumber pairs = number_of(tx, "pairs");
        edit<WorkflowRecord>(tx, Table::kWorkflows, workflow_key("pairs"), decode_workflow, encode,
                             [](WorkflowRecord& record) { record.groups_from = record.latest; });
-       write_purge(tx, {Purge::Kind::kGroups, static_cast<uint64_t>(pairs), {.up_to = 1}});
+       write_purge(tx, {Purge::Kind::kGroups,
+                        static_cast<uint64_t>(pairs),
+                        {.space = "default", .workflow = "pairs", .up_to = 1}});
        tx.erase(Table::kGroups, first(tx, Table::kGroups, "\x01").first);
      }},
 };
@@ -922,7 +1327,7 @@ TEST(EmptyFolder, IsRefused) {
 // The report.
 
 TEST(StoreCheck, EachCodeIsPlantedByATest) {
-  Codes planted = {"store.damaged", "store.key", "note.damaged"};  // above, as whole folders
+  Codes planted = {"store.damaged", "store.key", "note.damaged", "tree.missing"};  // as folders
   for (const Plant& plant : kPlants) planted.insert(plant.codes.begin(), plant.codes.end());
   for (const StoreFaultKind& kind : fault_kinds()) {
     EXPECT_TRUE(planted.contains(std::string(kind.code))) << kind.code;
@@ -967,6 +1372,37 @@ TEST(StoreCheck, TellsWhereWhatAndWhatToDo) {
   EXPECT_EQ(item["found"], "it waits for no event, no timer and no call");
   EXPECT_FALSE(item["expected"].get<std::string>().empty());
   EXPECT_FALSE(item["action"].get<std::string>().empty());
+}
+
+TEST(StoreCheck, TellsWhichByteOfARecordIsWrong) {
+  const auto environment =
+      Environment::open(Rich::instance().folder(), {.checkpoints_at_close = false}).value();
+  Transaction tx(*environment);
+  auto [key, value] = first(tx, Table::kSchedules);
+  tx.put(Table::kSchedules, key, value + "x");
+  StoreReport report = check_store(tx, test_check_options()).value();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].found, HasSubstr(fmt::format("at byte {} of {}: the end expected",
+                                                              value.size(), value.size() + 1)));
+  tx.put(Table::kSchedules, key, value.substr(0, value.size() - 1));
+  report = check_store(tx, test_check_options()).value();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].found, HasSubstr("at byte "));
+}
+
+TEST(StoreCheck, FindsEachTreeThatIsMissing) {
+  const auto environment =
+      Environment::open(Rich::instance().folder(), {.checkpoints_at_close = false}).value();
+  const Transaction tx(*environment);
+  for (const auto& [table, name] : kTables) {
+    EXPECT_TRUE(environment->has_tree(table)) << name;
+    StoreCheckOptions options = test_check_options();
+    options.has_tree = [missing = table](Table one) { return one != missing; };
+    const StoreReport report = check_store(tx, options).value();
+    EXPECT_EQ(codes_of(report), Codes{"tree.missing"}) << lines_of(report);
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_EQ(report.findings[0].table, name);
+  }
 }
 
 TEST(StoreCheck, StopsWhereItIsToldTo) {

@@ -13,6 +13,14 @@ constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 
+/// The end of the year 9999, in ms: no time lies behind it.
+constexpr uint64_t kLastMillis = 253'402'300'799'999;
+
+/// A counter that gives a million numbers a second comes here in 140 000 years; those of
+/// namespaces and workflows have 32 bits.
+constexpr uint64_t kMostOfCounter = uint64_t{1} << 62;
+constexpr uint64_t kMostOfShort = UINT32_MAX - 1;
+
 /// The first byte of a key in `groups` tells which of its three kinds of rows it is.
 constexpr uint8_t kCountsRow = 1;
 constexpr uint8_t kQueueRow = 2;
@@ -52,11 +60,32 @@ void Checker::check_meta() {
     }
     return;
   }
+  for (const Table table : {Table::kTasks, Table::kHooks}) {
+    if (*format_ == 0 || *format_ >= kStoreFormat || !has_row(table)) continue;
+    add(StoreFault::kRowValue, {Table::kMeta, "format"},
+        fmt::format("the format is {}, and the tree {}, which came with format 5, has rows",
+                    *format_, table_name(table)));
+  }
+  constexpr Duration kYear = std::chrono::days(366);
+  // The broker's time, which need not be ours.
+  if (cursor_ && time_ && cursor_->stamped > *time_ + kYear) {
+    add(StoreFault::kRowTime, {Table::kMeta, "cursor"},
+        fmt::format("its last event was stamped at {} ms, and the store's time is {} ms",
+                    to_millis(cursor_->stamped), to_millis(*time_)));
+  }
   if (*format_ == kStoreFormat && !view_.get(Table::kMeta, "seal")) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
         "the row by which the store's key is known is missing");
   }
-  if (!time_ && counters_[index_of(Counter::kHistory)] > 0) {
+  // A batch that an event had an effect in writes both.
+  const bool has_taken_events = counters_[index_of(Counter::kGrouped)] > 0 ||
+                                counters_[index_of(Counter::kRecent)] > 0 ||
+                                has_row(Table::kDedupe);
+  if (has_taken_events && !view_.get(Table::kMeta, "cursor")) {
+    add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
+        "the store has taken events, and does not tell up to which one");
+  }
+  if (!view_.get(Table::kMeta, "time") && counters_[index_of(Counter::kHistory)] > 0) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "time"}, "the time of the last commit is missing");
   }
 }
@@ -76,6 +105,11 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   } else if (key == "time") {
     const auto millis = number();
     if (!millis) return;
+    if (*millis > kLastMillis) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the time of the last commit is {} ms, behind the year 9999", *millis));
+      return;
+    }
     time_ = from_millis(static_cast<int64_t>(*millis));
   } else if (key == "cursor") {
     const auto cursor = decode(place, value, decode_cursor);
@@ -86,6 +120,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
           fmt::format("stream created {}, sequence {}, stamped {}", cursor->stream_created,
                       cursor->sequence, to_millis(cursor->stamped)));
     }
+    cursor_ = *cursor;
   } else if (key == "seal") {
     if (!Seal::is_sealed(value)) {
       add(StoreFault::kRowRecord, place, "the row is not sealed");
@@ -96,7 +131,15 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     decode(place, value, decode_store_identity);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
-    counters_[index_of(Counter(key.back()))] = number().value_or(UINT64_MAX);
+    const auto last = number();
+    counters_[index_of(Counter(key.back()))] = last.value_or(UINT64_MAX);
+    const bool is_short =
+        Counter(key.back()) == Counter::kNamespace || Counter(key.back()) == Counter::kWorkflow;
+    const uint64_t most = is_short ? kMostOfShort : kMostOfCounter;
+    if (last && *last > most) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the counter is at {}, and no store can come beyond {}", *last, most));
+    }
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -130,14 +173,54 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     note_given(Counter::kGrouped, record->up_to, place);
     closing_[WorkflowNumber(static_cast<uint32_t>(number))] = record->up_to;
   }
+  if (!record) return;
+  if (kind != Purge::Kind::kHistory && !record->space.empty() && !is_identifier(record->space)) {
+    add(StoreFault::kRowValue, place, "the name of its namespace is not a name");
+  }
+  if (kind == Purge::Kind::kGroups) {
+    group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
+  }
   if (kind != Purge::Kind::kHistory) return;
-  for (uint64_t next = number; next != 0 && chained_.insert(next);) {
+  for (uint64_t next = number; next != 0;) {
     const std::string key = rows::key_of(next);
     const auto bytes = view_.get(Table::kHistory, key);
-    if (!bytes) return;
+    if (!bytes) {
+      if (next == number) {
+        add(StoreFault::kPurgeTarget, place, fmt::format("history row {} is not there", number));
+      }
+      return;
+    }
+    chained_.insert(next);
+    if (!erased_.insert(next)) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("another purge erases history row {} as well", next));
+      return;
+    }
     const auto row = rows::decode(view_, Table::kHistory, key, *bytes, decode_history);
     if (!row || row->previous >= next) return;  // the walk over all history tells of it
     next = row->previous;
+  }
+}
+
+/// Purges of groups name a workflow as it is, and begin when its groups have become others.
+void Checker::check_group_purges() {
+  for (const auto& [number, record] : group_purges_) {
+    const auto workflow = workflows_.find(number);
+    if (workflow == workflows_.end()) continue;  // it was deleted
+    Writer key;
+    key.raw(kPurgeKey);
+    key.u8(static_cast<uint8_t>(Purge::Kind::kGroups));
+    key.u64(static_cast<uint32_t>(number));
+    const Place place{Table::kMeta, key.view()};
+    const WorkflowRow& row = workflow->second;
+    if (record.workflow != row.id || record.space != name_of(row.space)) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("it names workflow {} in {}, and the number is that of {} in {}",
+                      record.workflow, record.space, row.id, name_of(row.space)));
+    } else if (row.groups_from == 0) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("workflow {} has the groups that it began with", row.id));
+    }
   }
 }
 
@@ -276,6 +359,10 @@ void Checker::check_definitions() {
       note_given(Counter::kWorkflow, static_cast<uint32_t>(of), place);
     }
     if (revision.number != last + 1) missing(of, last + 1);
+    if (last == 0 && !workflows_.contains(of) && !retired_.contains(of)) {
+      add(StoreFault::kWorkflowMissing, place,
+          "its workflow does not exist, and meta has no row `retired/` of it");
+    }
     last = revision.number;
     // That of a workflow which was deleted stays for the instances that have ended.
     const auto workflow = workflows_.find(of);
@@ -433,7 +520,7 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   const auto record = decode(place, value, decode_grouped);
   if (!record) return;
   const auto event = check_event(record->event, place);
-  if (closes) return;
+  if (purged_workflows_.contains(number)) return;
   const auto workflow = newest(number);
   if (!event || workflow == nullptr || workflow->start.kind != Start::Kind::kEventsAnd) return;
   const auto key = correlation_key(Attributes(*event), workflow->start.correlate);
@@ -441,6 +528,20 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   const auto expected = [&] {
     return from == 0 ? fingerprint({*key}) : fingerprint({*key, std::to_string(from)});
   };
+  if (closes) {
+    if (key && expected() == group) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("the event waits in a group of its workflow as it is, and a purge up to "
+                      "event {} erases it",
+                      closing_.at(number)));
+    }
+    return;
+  }
+  if (!record->expires && must_expire(number)) {
+    add(StoreFault::kGroupEvent, place,
+        "the event has no end of its lifespan, and its workflow gives one in each revision with "
+        "these groups");
+  }
   if (!key || expected() != group) {
     add(StoreFault::kGroupEvent, place, "the event does not correlate with its group");
   } else if (entry < workflow->start.events.size() &&
@@ -449,6 +550,19 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
         fmt::format("its entry waits for {}, and its type is {}",
                     workflow->start.events[entry].filter.type, event->type));
   }
+}
+
+/// Whether each revision with the groups that the workflow has gives their events a lifespan.
+bool Checker::must_expire(WorkflowNumber number) {
+  const WorkflowRow& row = workflows_.at(number);
+  constexpr uint32_t kMostRevisions = 16;
+  const uint32_t first = std::max<uint32_t>(row.groups_from, 1);
+  if (row.latest - first >= kMostRevisions) return false;
+  for (uint32_t revision = first; revision <= row.latest; ++revision) {
+    const auto workflow = definition({number, revision});
+    if (workflow == nullptr || !workflow->start.lifespan) return false;
+  }
+  return true;
 }
 
 bool Checker::is_closed(WorkflowNumber workflow, uint64_t event) const {

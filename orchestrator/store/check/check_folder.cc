@@ -24,6 +24,9 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
   StoreCheckOptions checked = options;
   checked.has_key = !environment.key_is_new();
   const Snapshot view = TRY(Snapshot::take(environment));
+  if (!checked.has_tree) {
+    checked.has_tree = [&](Table table) { return environment.has_tree(table); };
+  }
   StoreReport report = TRY(check_store(view, checked));
   const auto note = InHand::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());

@@ -1,42 +1,14 @@
 // Instances, living and ended, with what hangs on them: calls, callers, tasks, errands, history.
 #include <algorithm>
 
+#include "orchestrator/engine/engine.h"
 #include "orchestrator/store/check/checker.h"
+#include "orchestrator/store/check/walked.h"
 #include "states/state.h"
 
 namespace millrace {
 
-/// An instance as its rows come by, the head first.
-struct Checker::Walked {
-  Table table{};
-  std::string prefix;  ///< of all its keys
-  NamespaceNumber space{};
-  InstanceId id;
-
-  bool has_head = false;         ///< its row was there
-  std::optional<Instance> head;  ///< none: it cannot be read
-  bool has_input = false;
-  bool has_failed_data = false;
-  bool is_data_in_history = false;  ///< an ended one's: its last row of the history has it
-  std::vector<bool> slots;          ///< which have something
-  uint32_t calls = 0;               ///< how many rows of calls came
-  std::optional<TimePoint> due;     ///< when the first thing of a call is due
-
-  std::string key(Part part) const { return prefix + static_cast<char>(part); }
-};
-
 namespace {
-
-bool has_timer(const std::vector<Timer>& timers, TimerKind kind) {
-  return std::any_of(timers.begin(), timers.end(),
-                     [&](const Timer& timer) { return timer.kind == kind; });
-}
-
-bool has_timer_twice(const std::vector<Timer>& timers) {
-  std::set<TimerKind> kinds;
-  return !std::all_of(timers.begin(), timers.end(),
-                      [&](const Timer& timer) { return kinds.insert(timer.kind).second; });
-}
 
 /// What does not fit in the status of one that lives; nullptr: all does.
 const char* wrong_living(const Instance& one) {
@@ -111,6 +83,9 @@ void Checker::check_inbox() {
     const auto record = open_and_decode(place, value, decode_inbox);
     if (!record) return;
     note_given(Counter::kRecent, record->listen_from, place);
+    const NamespaceNumber space =
+        std::visit([](const auto& errand) { return errand.space; }, record->errand);
+    note_given(Counter::kNamespace, static_cast<uint32_t>(space), place);
     if (const auto* const start = std::get_if<StartChild>(&record->errand)) {
       check_json(start->input.text(), place, "the input");
       starts_.insert(start->child);
@@ -185,6 +160,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (Seal::is_sealed(value) && one.head && !one.head->sealed && part != Part::kCall) {
     add(StoreFault::kInstanceSeal, place, "the row is sealed, and the head is not");
   }
+  if (!Seal::is_sealed(value)) one.plain = part;
   if (part == Part::kCall) {
     const auto call = open_and_decode(place, value, decode_call);
     if (*index != one.calls) {
@@ -192,7 +168,10 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
           fmt::format("call {} is missing in front of it", one.calls));
     }
     one.calls = *index + 1;
-    if (call) check_call(one, place, *call, *index);
+    if (call && check_call(one, place, *call, *index)) {
+      one.read_calls.push_back(*call);
+      one.read_calls.back().result = {};
+    }
     return;
   }
   if (part == Part::kSlots) {
@@ -207,6 +186,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   }
   const auto text = open(place, value);
   one.has_input |= part == Part::kInput;
+  one.has_data |= part == Part::kData;
+  one.has_found_data |= part == Part::kFoundData;
   one.has_failed_data |= part == Part::kFailedData;
   if (!text) return;
   if (text->empty() && part == Part::kData && !is_living) {
@@ -217,22 +198,25 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (part == Part::kInput && text->front() != '{') {
     add(StoreFault::kRowValue, place, "the input is not an object");
   }
+  if (part == Part::kInput) one.input = *text;
+  if (part == Part::kData) one.data = *text;
 }
 
-void Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
-  check_json(call.input.text(), place, "the input");
-  check_json(call.result.text(), place, "the result");
+/// Returns whether it can be compared with what its state makes of it.
+bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
+  bool is_right = check_json(call.input.text(), place, "the input");
+  is_right &= check_json(call.result.text(), place, "the result");
   if (call.first_at) check_time(*call.first_at, place, "its first attempt");
   if (const char* const wrong = wrong_call(call)) {
     add(StoreFault::kCallState, place, wrong);
-    return;
+    return false;
   }
   const auto note = [&](const std::optional<TimePoint>& at) {
     if (at) one.due = std::min(one.due.value_or(*at), *at);
   };
   note(call.retry_at);
   for (const auto& deadline : call.deadlines) note(deadline);
-  if (!one.head || call.status != Call::Status::kRunning) return;
+  if (!one.head || call.status != Call::Status::kRunning) return is_right;
 
   const Caller caller{
       .instance = one.id, .entered = one.head->entered, .index = index, .attempt = call.attempt};
@@ -241,14 +225,15 @@ void Checker::check_call(Walked& one, const Place& place, const Call& call, uint
     const auto value = view_.get(Table::kTasks, rows::key_of(call.id));
     if (!value) {
       add(StoreFault::kCallTask, place, fmt::format("task {} is not there", what));
-      return;
+      return false;
     }
     const auto task =
         rows::decode(view_, Table::kTasks, rows::key_of(call.id), *value, decode_task);
     if (task && task->caller != caller) {
       add(StoreFault::kCallTask, place, fmt::format("task {} is of another call", what));
+      return false;
     }
-    return;
+    return is_right;
   }
   const Known child = find(Table::kLive, one.space, call.id);
   if (child.head && child.head->caller != caller) {
@@ -256,6 +241,7 @@ void Checker::check_call(Walked& one, const Place& place, const Call& call, uint
   } else if (!child.exists && !starts_.contains(call.id) && !returns_.contains(place_of(caller))) {
     add(StoreFault::kCallChild, place, fmt::format("child {} does not live", what));
   }
+  return is_right;
 }
 
 void Checker::finish(Walked& one) {
@@ -281,20 +267,48 @@ void Checker::finish(Walked& one) {
   parts(one.calls == head.calls.size(),
         fmt::format("its head tells of {} calls, and {} are there", head.calls.size(), one.calls));
   const auto workflow = definition(head.revision);
-  if (workflow != nullptr) {
-    if (head.state >= workflow->states.size()) {
-      add(StoreFault::kInstanceState, place,
-          fmt::format("it is in state {} of {}", head.state, workflow->states.size()));
-    } else if (const auto& exits = workflow->states[head.state]->common().exits;
-               head.phase == Phase::kLeaving && head.exit >= exits.size()) {
-      add(StoreFault::kInstanceState, place,
-          fmt::format("it leaves by way {} of {}", head.exit, exits.size()));
-    }
-  }
+  if (workflow != nullptr) check_place_in_workflow(one, *workflow);
   check_status(one);
+  check_history(one, workflow.get());
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   check_relations(one);
-  check_history(one, workflow.get());
+}
+
+/// Its states, by number and by name.
+void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflow) {
+  const std::string key = one.key(Part::kHead);
+  const Instance& head = *one.head;
+  const auto wrong = [&](std::string found) {
+    add(StoreFault::kInstanceState, {one.table, key}, std::move(found));
+  };
+  size_t most_exits = 0;
+  bool has_failed_state = head.failed_state.empty();
+  for (const auto& state : workflow.states) {
+    most_exits = std::max(most_exits, state->common().exits.size());
+    has_failed_state |= state->common().id == head.failed_state;
+  }
+  if (head.state >= workflow.states.size()) {
+    return wrong(fmt::format("it is in state {}, and its revision has {} states", head.state,
+                             workflow.states.size()));
+  }
+  const bool leaves = head.phase == Phase::kLeaving;
+  const size_t exits =
+      leaves ? workflow.states[head.state]->common().exits.size() : std::max<size_t>(most_exits, 1);
+  if (head.exit >= exits) {
+    wrong(fmt::format("it {} by way out {}, counted from 0, of {}", leaves ? "leaves" : "came",
+                      head.exit, exits));
+  }
+  if (!has_failed_state) {
+    wrong(fmt::format("the state that failed is \"{}\", and its revision has no state of that name",
+                      head.failed_state));
+  }
+  const WorkflowTimeouts& timeouts = workflow.timeouts;
+  const bool may_clean_up =
+      timeouts.on_failure && (timeouts.on_any_failure || execution_deadline(workflow, head));
+  if (one.table == Table::kLive && head.failing && !may_clean_up) {
+    add(StoreFault::kInstanceStatus, {one.table, key},
+        "it is on the way through `on_failure` (flag 2), and its definition leads nothing there");
+  }
 }
 
 /// Namespace, workflow and revision.
@@ -308,6 +322,9 @@ void Checker::check_place(const Walked& one) {
   note_given(Counter::kWorkflow, number, place);
   note_given(Counter::kRecent, head.listen_from, place);
   check_time(head.started_at, place, "its start");
+  check_time(head.execution_from, place, "the start of its execution");
+  check_time(head.runs_from, place, "the start of its runs");
+  check_time(head.state_from, place, "the entry into its state");
   if (head.ended_at) check_time(*head.ended_at, place, "its end");
   const bool has_space = check_namespace(one.space, place);
   const auto workflow = workflows_.find(revision.workflow);
@@ -339,66 +356,22 @@ void Checker::check_status(const Walked& one) {
   if (const char* const wrong = is_living ? wrong_living(head) : wrong_ended(head)) {
     add(StoreFault::kInstanceStatus, place, wrong);
   }
-  if (head.attempt == 0 || head.run == 0 || head.entered > head.step || head.depth > kMaxDepth ||
-      (head.caller && head.depth == 0)) {
-    add(StoreFault::kRowValue, place,
-        fmt::format("attempt {}, run {}, step {}, entered in {}, depth {}", head.attempt, head.run,
-                    head.step, head.entered, head.depth));
-  }
+  const auto value = [&](bool is_right, std::string found) {
+    if (!is_right) add(StoreFault::kRowValue, place, std::move(found));
+  };
+  value(head.attempt > 0, "attempts count from 1, and its state is in attempt 0");
+  value(head.run > 0, "runs count from 1, and it is in run 0");
+  value(
+      head.first_run > 0 && head.first_run <= head.run,
+      fmt::format("its policy counts from run {}, and it is in run {}", head.first_run, head.run));
+  value(head.entered <= head.step,
+        fmt::format("it entered its state in step {}, and is in step {}", head.entered, head.step));
+  value(head.transitions <= head.step,
+        fmt::format("it made {} transitions in {} steps", head.transitions, head.step));
+  value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
+        fmt::format("it is nested {} deep, {} a caller; the limit is {}", head.depth,
+                    head.caller ? "with" : "without", kMaxDepth));
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
-}
-
-/// Whatever a living instance waits for.
-void Checker::check_waits(const Walked& one, const Workflow* workflow) {
-  const std::string key = one.key(Part::kHead);
-  const Place place{one.table, key};
-  const Instance& head = *one.head;
-  const auto has = [&](TimerKind kind) {
-    return has_timer(head.timers, kind) || has_timer(head.held_timers, kind);
-  };
-  const bool waits = head.phase == Phase::kWaiting;
-  const auto timers = [&](const char* wrong) { add(StoreFault::kInstanceTimers, place, wrong); };
-  if (has_timer_twice(head.timers) || has_timer_twice(head.held_timers)) {
-    timers("it has two timers of one kind");
-  } else if (!waits && (has(TimerKind::kDelay) || has(TimerKind::kRetry))) {
-    timers("it has a timer of a delay or a retry, and does not wait");
-  } else if (head.calls.empty() && has(TimerKind::kCalls)) {
-    timers("it has a timer for calls, and no call");
-  } else if (head.awaits_run && !has(TimerKind::kRetry)) {
-    timers("it awaits its next run, and has no timer for it");
-  } else if (!head.paused && !head.held_timers.empty()) {
-    timers("it has timers that a pause holds, and is not paused");
-  } else if (one.due && !head.paused) {
-    // Of format 4 that of calls was the one of retries.
-    const bool is_in_time =
-        std::any_of(head.timers.begin(), head.timers.end(), [&](const Timer& timer) {
-          return (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry) &&
-                 timer.deadline <= *one.due;
-        });
-    if (!is_in_time) timers("something of its calls is due before its timer, or without one");
-  }
-  if (waits && head.listeners.empty() && head.calls.empty() && !has(TimerKind::kDelay) &&
-      !has(TimerKind::kRetry)) {
-    add(StoreFault::kInstanceStuck, place, "it waits for no event, no timer and no call");
-  }
-
-  const auto listeners = [&](std::string wrong) {
-    add(StoreFault::kInstanceListeners, place, std::move(wrong));
-  };
-  if (workflow != nullptr && head.state < workflow->states.size()) {
-    const auto types = workflow->states[head.state]->awaited_types();
-    for (const Listener& listener : head.listeners) {
-      if (std::find(types.begin(), types.end(), listener.filter.type) != types.end()) continue;
-      listeners(fmt::format("it listens for {}, and its state does not", listener.filter.type));
-      return;
-    }
-  }
-  if (one.slots.empty()) return;
-  std::vector<bool> filled(one.slots.size(), true);
-  for (const Listener& listener : head.listeners) {
-    if (listener.entry < filled.size()) filled[listener.entry] = false;
-  }
-  if (filled != one.slots) listeners("it does not listen for just the events that have not come");
 }
 
 /// Its caller, and the start that it came by.
@@ -451,12 +424,14 @@ std::optional<Call> Checker::waiting_call(NamespaceNumber space, const Caller& c
 // History.
 
 /// Follows the chain from the newest row to the first.
-void Checker::check_history(const Walked& one, const Workflow* workflow) {
+void Checker::check_history(Walked& one, const Workflow* workflow) {
   const std::string head_key = one.key(Part::kHead);
   const Place head_place{one.table, head_key};
   const Instance& head = *one.head;
   uint64_t count = 0;
   bool is_whole = true;
+  bool was_plain = false;
+  one.story.emplace();
   std::optional<TimePoint> later;
   std::string key = head_key;
   Table table = one.table;
@@ -473,6 +448,10 @@ void Checker::check_history(const Walked& one, const Workflow* workflow) {
     }
     const auto row = open_and_decode(place, *value, decode_history);
     chained_.insert(number);
+    if (erased_.contains(number)) {
+      add(StoreFault::kPurgeTarget, by,
+          fmt::format("history row {} is of this instance, and of what a purge erases", number));
+    }
     if (!row) break;
     if (row->instance != one.id || row->space != one.space) {
       add(StoreFault::kHistoryOwner, place,
@@ -515,6 +494,11 @@ void Checker::check_history(const Walked& one, const Workflow* workflow) {
       if (later && record->time > *later) order("a record is later than the one behind it");
       later = record->time;
     }
+    if (was_plain && Seal::is_sealed(*value)) {
+      add(StoreFault::kInstanceSeal, place, "the row is sealed, and a later one is not");
+    }
+    was_plain |= !Seal::is_sealed(*value);
+    one.story->is_first_sealed = Seal::is_sealed(*value);
     check_history_row(one, place, *row, workflow);
     count += row->records.size();
     table = Table::kHistory;
@@ -525,14 +509,86 @@ void Checker::check_history(const Walked& one, const Workflow* workflow) {
     add(StoreFault::kHistoryCount, head_place, "the instance has no history");
   } else if (!is_whole) {
     unsound_.insert(one.id);  // what is behind the break is no finding of its own
+    one.story.reset();
   } else if (count != head.history_count) {
     add(StoreFault::kHistoryCount, head_place,
         fmt::format("the head counts {} records, and {} are there", head.history_count, count));
   }
+  if (one.story) check_story(one, workflow);
 }
 
-void Checker::check_history_row(const Walked&, const Place& place, const HistoryRow& row,
+/// What the history tells of the instance, beside the instance.
+void Checker::check_story(const Walked& one, const Workflow* workflow) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const Walked::Story& story = *one.story;
+  if (story.is_first_sealed && one.plain) {
+    const std::string part_key = one.key(*one.plain);
+    add(StoreFault::kInstanceSeal, {one.table, part_key},
+        "the row is not sealed, and its instance was sealed from the first batch on");
+  }
+  if (!one.has_data && story.has_other_data) {
+    add(StoreFault::kInstanceParts, place,
+        "its data is missing: a record of its history has data that is not its input");
+  }
+  if (story.runs != head.run) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("it is in run {}, and its history tells of {}", head.run, story.runs));
+  }
+  if (workflow == nullptr || head.state >= workflow->states.size()) return;
+  const std::string& state = workflow->states[head.state]->common().id;
+  const auto in_another = [&](const std::string& told) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("it is in state \"{}\", and its history ends in state \"{}\"", state, told));
+  };
+  if (one.table == Table::kEnded) {
+    if (story.last_state != state) in_another(story.last_state);
+    return;
+  }
+  if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
+      head.state != workflow->start.state) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("it is in state \"{}\", where it does not start, and made no transition",
+                    state));
+  }
+  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
+  if (!is_open || !story.entered) return;
+  if (story.entered->state != state) return in_another(story.entered->state);
+  if (!one.input || (one.has_data && !one.data)) return;
+  const std::string& data = one.data ? *one.data : *one.input;
+  const std::string* found = nullptr;
+  if (story.entered_with_input) found = &*one.input;
+  if (story.entered->data) found = &story.entered->data->text();
+  if (found != nullptr && *found != data) {
+    add(StoreFault::kInstanceParts, place,
+        "its data is not what it entered its state with, by its history");
+  }
+}
+
+void Checker::check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                                 const Workflow* workflow) {
+  Walked::Story& story = *one.story;
+  for (size_t i = row.records.size(); i-- > 0;) {  // from the newest on
+    const HistoryRecord& record = row.records[i];
+    const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
+    if (story.last_state.empty()) story.last_state = record.state;
+    const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
+                        record.kind == HistoryKind::kRevived;
+    if (begins && !story.began) story.began = record;
+    // A manual retry goes on with the run that failed.
+    if (begins && record.detail.text() != R"({"how":"retry"})") ++story.runs;
+    if (record.kind == HistoryKind::kEntered && !story.entered) {
+      story.entered = record;
+      story.entered_with_input = has_input;
+    }
+    // That of a call has its index.
+    if (record.kind == HistoryKind::kRetrying && !story.retrying &&
+        record.detail.text().find("\"index\"") == std::string::npos) {
+      story.retrying = record;
+    }
+    if (record.data && one.input && record.data->text() != *one.input) story.has_other_data = true;
+  }
   check_time(row.records.empty() ? TimePoint() : row.records.back().time, place, "its last record");
   for (const HistoryRecord& record : row.records) {
     if (!record.detail.is_null()) check_json(record.detail.text(), place, "the detail of a record");

@@ -14,6 +14,14 @@ constexpr uint64_t kRowsOfAStep = 4096;
 /// How many workflows are kept loaded.
 constexpr size_t kMostDefinitions = 256;
 
+std::string part_name(uint8_t part) {
+  static constexpr const char* kNames[] = {"head",       "input", "data",       "slots",
+                                           "found data", "call",  "failed data"};
+  return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -33,17 +41,16 @@ std::string hexadecimal(std::string_view bytes) {
   return out;
 }
 
-std::string part_name(uint8_t part) {
-  static constexpr const char* kNames[] = {"head",       "input", "data",       "slots",
-                                           "found data", "call",  "failed data"};
-  return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
-}
-
-}  // namespace
-
 Result<StoreReport> Checker::run() {
   for (const auto& [table, name] : kTables) about_rows_ += view_.about_rows(table);
   check_meta();
+  if (format_ == kStoreFormat && options_.has_tree) {
+    for (const auto& [table, name] : kTables) {
+      if (options_.has_tree(table)) continue;
+      add(StoreFault::kTreeMissing, {table, {}},
+          "the tree is missing, with all rows that it may have had");
+    }
+  }
   if (format_ && *format_ > kStoreFormat) {
     return fail("store.version",
                 fmt::format("the store has format {}, this millrace checks formats up to {}; use "
@@ -52,9 +59,9 @@ Result<StoreReport> Checker::run() {
   }
   using Step = void (Checker::*)();
   static constexpr Step kCatalog[] = {
-      &Checker::check_namespaces,  &Checker::check_workflows, &Checker::check_retired_workflows,
-      &Checker::check_definitions, &Checker::check_schedules, &Checker::check_groups,
-      &Checker::check_inbox};
+      &Checker::check_namespaces,   &Checker::check_workflows,   &Checker::check_retired_workflows,
+      &Checker::check_group_purges, &Checker::check_definitions, &Checker::check_schedules,
+      &Checker::check_groups,       &Checker::check_inbox};
   static constexpr Step kOthers[] = {
       &Checker::check_orphans,     &Checker::check_tasks,       &Checker::check_delayed,
       &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_recent,
@@ -199,6 +206,15 @@ void Checker::each_row(Table table, const Row& row) {
   if (view_.status() || failed_) return;
   failed_ = true;
   add(StoreFault::kStoreDamaged, {table, {}}, view_.status().error().message);
+}
+
+bool Checker::has_row(Table table) const {
+  bool has = false;
+  view_.scan(table, {}, [&](auto, auto) {
+    has = true;
+    return false;
+  });
+  return has;
 }
 
 std::optional<std::string> Checker::open(const Place& place, std::string_view value) {

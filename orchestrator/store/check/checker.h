@@ -28,6 +28,13 @@
 
 namespace millrace {
 
+/// The bytes of a key or a header as a person can read them.
+std::string printable(std::string_view text);
+std::string hexadecimal(std::string_view bytes);
+inline std::string hexadecimal(const Fingerprint& bytes) {
+  return hexadecimal(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
 class Checker {
  public:
   Checker(const View& view, const StoreCheckOptions& options) : view_(view), options_(options) {}
@@ -54,6 +61,8 @@ class Checker {
   void each_row(Table table, const Row& row);
   /// Whether the check is to end early: it was stopped, or a page cannot be read.
   bool is_over() const { return stopped_ || failed_; }
+
+  bool has_row(Table table) const;
 
   /// The bytes of a row that may be sealed, opened; nullopt: they cannot be read, which is noted.
   std::optional<std::string> open(const Place& place, std::string_view value);
@@ -109,6 +118,7 @@ class Checker {
   void check_meta();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
+  void check_group_purges();
   void check_retired(const Place& place, std::string_view value);
   void check_namespaces();
   void check_workflows();
@@ -119,6 +129,7 @@ class Checker {
   void check_group_counts(const Place& place, std::string_view value);
   void check_group_event(const Place& place, std::string_view value);
   void check_group_number(const Place& place, std::string_view value);
+  bool must_expire(WorkflowNumber number);
   /// Whether a purge closes the groups of the workflow up to that event, so that what belongs to
   /// them may be partly gone, and be of an earlier start.
   bool is_closed(WorkflowNumber workflow, uint64_t event) const;
@@ -130,31 +141,47 @@ class Checker {
   void check_instances(Table table);
   void check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                  std::optional<uint32_t> index);
-  void check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
+  bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
   void check_place(const Walked& one);
   void check_status(const Walked& one);
-  void check_waits(const Walked& one, const Workflow* workflow);
+  void check_place_in_workflow(const Walked& one, const Workflow& workflow);
   void check_relations(const Walked& one);
-  void check_history(const Walked& one, const Workflow* workflow);
-  void check_history_row(const Walked& one, const Place& place, const HistoryRow& row,
+  void check_history(Walked& one, const Workflow* workflow);
+  void check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                          const Workflow* workflow);
+  void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
   void check_tasks();
   /// The call that `caller` names, if it runs and is waited for; nullopt: there is none, or it
   /// cannot be known (`known` is false then).
   std::optional<Call> waiting_call(NamespaceNumber space, const Caller& caller, bool& known);
 
+  // What instances wait for (check_waits.cc).
+
+  void check_waits(const Walked& one, const Workflow* workflow);
+  static bool is_between_attempts(const Instance& head);
+  void check_timers(const Walked& one, const Workflow* workflow);
+  void check_run_timers(const Walked& one, const Workflow& workflow,
+                        const std::function<void(std::string)>& wrong);
+  void check_patterns(const Walked& one);
+  bool check_opened(const Walked& one, const State& state);
+  void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,
+                         const Effect& started, bool is_exact);
+
   // All else (check_messages.cc).
 
   void check_delayed();
   void check_outbox();
+  void check_message(const Place& place, const NatsMessage& message);
   void check_sent();
   void check_recent();
   void check_fan_outs();
   void check_dedupe();
   void check_hooks();
   void check_idempotency();
+  void check_idempotent_input(const Place& place, const IdempotencyRecord& record,
+                              const Instance& head);
   void check_variables();
   void check_secrets();
   void check_dead_letters();
@@ -185,6 +212,7 @@ class Checker {
 
   std::optional<uint64_t> format_;
   std::optional<TimePoint> time_;
+  std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the store's key is here
   std::array<uint64_t, 9> counters_{};
   std::array<bool, 9> behind_{};  ///< those of which it was told already
@@ -196,14 +224,17 @@ class Checker {
   std::set<NamespaceNumber> purged_;            ///< deleted ones of which rows are still there,
   std::set<WorkflowNumber> purged_workflows_;   ///< and what they had
   std::map<WorkflowNumber, uint64_t> closing_;  ///< whose groups are closed up to that event
+  std::map<WorkflowNumber, PurgeRecord> group_purges_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< some, to load each seldom
 
   std::set<InstanceId> starts_;   ///< children that errands are to start,
   std::set<InstanceId> cancels_;  ///< and to cancel,
   std::set<CallPlace> returns_;   ///< and calls to which they bring a result
 
+  size_t looked_elsewhere_ = 0;
   std::set<InstanceId> unsound_;  ///< instances of which not all can be followed
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge
+  NumberSet erased_;              ///< of a purge alone
   NumberSet kept_;                ///< events in `recent`
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_living_;
 };

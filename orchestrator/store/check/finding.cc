@@ -14,12 +14,15 @@ constexpr std::string_view kRestore =
     "stop the server, keep a copy of the folder, restore the last backup that passes this check";
 constexpr std::string_view kReport =
     "keep a copy of the folder and report it as a fault of millrace, with this finding";
+constexpr std::string_view kBeginAgain =
+    "cancel the instance and start it again, or restore the last backup that passes this check; "
+    "keep a copy of the folder and report it as a fault of millrace, with this finding";
 constexpr std::string_view kLeftover =
     "the row is left over and takes room; keep a copy of the folder and report it as a fault of "
     "millrace";
-constexpr std::string_view kErased =
-    "start the server: it erases what an earlier release left of a deleted namespace; if the "
-    "finding stays, keep a copy of the folder and report it as a fault of millrace";
+constexpr std::string_view kRestoreOwner =
+    "do not start the server; keep a copy of the folder and restore the last backup that passes "
+    "this check. Only if the namespace or the workflow was deleted on purpose is the row left over";
 constexpr std::string_view kKey = "name the key with which the store was made by --secret-key-file";
 
 constexpr StoreFaultKind kKinds[] = {
@@ -49,16 +52,23 @@ constexpr StoreFaultKind kKinds[] = {
      kRestore},
     {StoreFault::kMetaMissing, "meta.missing", "the row that every store of this format has",
      kRestore},
+    {StoreFault::kTreeMissing, "tree.missing",
+     "each tree of docs/FORMATS.md, with or without rows in it", kRestore},
+    {StoreFault::kPurgeTarget, "purge.target",
+     "a purge (a row `purge/` of meta) of what was deleted, and of nothing that is in use",
+     "do not start the server: it would erase what the row names; keep a copy of the folder and "
+     "restore the last backup that passes this check"},
     {StoreFault::kCounterBehind, "counter.behind",
      "a counter (meta/counter) that is not below any number that was given", kRestore},
     {StoreFault::kNumberTwice, "number.twice", "a number or a name that stands in one row only",
      kRestore},
-    {StoreFault::kNamespaceMissing, "namespace.missing", "the number of a namespace that exists",
-     kErased},
+    {StoreFault::kNamespaceMissing, "namespace.missing",
+     "the number of a namespace that exists, or a row `purge/` of meta that erases it",
+     kRestoreOwner},
     {StoreFault::kNamespaceSettings, "namespace.settings", "settings that this release can read",
      "set them anew: millrace namespace create NAME --settings @FILE"},
-    {StoreFault::kWorkflowMissing, "workflow.missing", "the number of a workflow that exists",
-     kLeftover},
+    {StoreFault::kWorkflowMissing, "workflow.missing",
+     "the number of a workflow that exists, or a row `retired/` of meta", kRestoreOwner},
     {StoreFault::kDefinitionMissing, "definition.missing", "the text of the revision", kRestore},
     {StoreFault::kDefinitionUnknown, "definition.unknown",
      "a revision from 1 to the newest of its workflow, without a gap", kLeftover},
@@ -72,33 +82,38 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kInstanceTwice, "instance.twice", "an instance in one of `live` and `ended`",
      kRestore},
     {StoreFault::kInstanceStatus, "instance.status",
-     "status, phase, flags and times that fit together, and the tree", kReport},
+     "status, phase, flags and times that fit together, and the tree", kBeginAgain},
     {StoreFault::kInstanceState, "instance.state", "a state, and a way out, that its revision has",
      kRestore},
-    {StoreFault::kInstanceParts, "instance.parts", "all parts that its head tells of, and no other",
-     kRestore},
+    {StoreFault::kInstanceParts, "instance.parts",
+     "all parts that its head, its state and its history tell of, and no other", kRestore},
     {StoreFault::kInstanceStuck, "instance.stuck",
      "a listener, a timer or a call for which a waiting instance waits",
      "cancel the instance, or retry it; report it as a fault of millrace"},
-    {StoreFault::kInstanceTimers, "instance.timers", "timers that its phase has, each kind once",
-     kReport},
+    {StoreFault::kInstanceTimers, "instance.timers",
+     "the timers that its definition and its phase ask for, each kind once, with their deadlines",
+     kBeginAgain},
     {StoreFault::kInstanceListeners, "instance.listeners",
-     "listeners for events of its state, one for each that has not come", kReport},
+     "the listeners that its state asks for, one for each event that has not come", kBeginAgain},
     {StoreFault::kInstanceSeal, "instance.seal",
-     "a head that is sealed where any other row of the instance is", kReport},
+     "a head that is sealed where any other row of the instance is, and all rows that are written "
+     "behind a sealed one",
+     kReport},
     {StoreFault::kInstanceIdempotency, "instance.idempotency",
      "a row in `idempotency` that names the instance under its key", kRestore},
     {StoreFault::kInstanceCaller, "instance.caller",
      "a caller that waits for this child, or an errand that cancels the child",
      "cancel the instance if its work is not wanted; report it as a fault of millrace"},
-    {StoreFault::kCallState, "call.state", "a call whose attempt, times and id fit its status",
+    {StoreFault::kCallState, "call.state",
+     "a call whose attempt, times and id fit its status, with the deadlines of its function",
      kReport},
     {StoreFault::kCallTask, "call.task", "a row in `tasks` for a call that runs outside",
      "cancel the instance with --now, then retry it"},
     {StoreFault::kCallChild, "call.child",
      "a living child for a subflow that runs, or an errand that starts it or returns its result",
      "cancel the instance with --now, then retry it"},
-    {StoreFault::kTaskCaller, "task.caller", "a call that runs and waits for this task", kReport},
+    {StoreFault::kTaskCaller, "task.caller",
+     "a call that runs and waits for this task, with its state, function and input", kReport},
     {StoreFault::kErrandTwice, "errand.twice",
      "an errand that starts a child which is not there yet", kReport},
     {StoreFault::kHistoryMissing, "history.missing",
@@ -121,13 +136,13 @@ constexpr StoreFaultKind kKinds[] = {
      "apply the workflow without the schedule, then with it"},
     {StoreFault::kScheduleUnknown, "schedule.unknown", "a workflow that has a schedule", kLeftover},
     {StoreFault::kSentMessage, "sent.message",
-     "an event in the outbox that no other row of `sent` names", kReport},
+     "an event in the outbox, of this size, that no other row of `sent` names", kReport},
     {StoreFault::kRecentPlace, "recent.place",
      "a kept event under the fingerprint of its type, with that of its source and id", kRestore},
     {StoreFault::kFanOutEvent, "fanout.event", "the number of an event in `recent`, and no value",
      kRestore},
     {StoreFault::kIdempotencyInstance, "idempotency.instance",
-     "an instance of the workflow that was started under this key", kLeftover},
+     "an instance of the workflow that was started under this key with this input", kLeftover},
 };
 
 }  // namespace

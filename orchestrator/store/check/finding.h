@@ -33,6 +33,8 @@ enum class StoreFault : uint8_t {
   kRowTime,
   kMetaUnknown,
   kMetaMissing,
+  kTreeMissing,
+  kPurgeTarget,
   kCounterBehind,
   kNumberTwice,
   kNamespaceMissing,

@@ -26,6 +26,8 @@ struct StoreCheckOptions {
   std::function<Status(std::string_view settings)> check_settings;
   /// Whether the view has the store's key. Without it sealed rows are only counted.
   bool has_key = true;
+  /// Whether the files have the tree of that table; empty: they have all of them.
+  std::function<bool(Table table)> has_tree;
   /// How many findings are kept; the others are only counted.
   size_t most_findings = 1000;
   /// Is given how many rows were looked at so far, and about how many there are, every few
