@@ -16,6 +16,7 @@ TaskEnded ended(const tl::expected<Json, WorkflowError>& result) {
 }  // namespace
 
 void ActedFunctions::run(Task task) {
+  handed_out_.push_back(task.id);
   const auto is_same = [&](const Task& known) { return known.id == task.id; };
   if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // it was told before
   const InstanceId id = task.id;

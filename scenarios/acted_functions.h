@@ -51,6 +51,9 @@ class ActedFunctions final : public TaskRunner {
 
   /// Those that were handed out, in their order, also those that are over.
   const std::vector<Task>& tasks() const { return tasks_; }
+  /// The ids of those that were handed out, once for each time: a restart hands out again what has
+  /// not ended.
+  const std::vector<InstanceId>& handed_out() const { return handed_out_; }
   /// Those that were stopped.
   const std::vector<InstanceId>& stopped() const { return stopped_; }
   /// Has it told with the next pump().
@@ -78,6 +81,7 @@ class ActedFunctions final : public TaskRunner {
   std::map<std::string, size_t, std::less<>> attempts_;  ///< so far, by function
   std::multimap<TimePoint, TaskReport> planned_;
   std::vector<Task> tasks_;
+  std::vector<InstanceId> handed_out_;
   std::map<InstanceId, Life> mute_;
   std::vector<InstanceId> stopped_;
 };

@@ -127,7 +127,7 @@ class Stepper {
 
   void apply(const Silent& silent) {
     if (instance_.paused || !still_waits_for(silent.call)) return;
-    if (instance_.cancelling) return task_is_over(silent.call.index);
+    if (instance_.cancelling) return stop_task(silent.call.index);
     Visit visit = visiting({});
     settle(visit, state().silent(visit, silent.call.index));
     proceed({});
@@ -339,11 +339,16 @@ class Stepper {
       const Call& call = instance_.calls[i];
       const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= now_; };
       if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
-      result_.effects.push_back(stopping(instance_, call));
-      task_is_over(i);
+      stop_task(i);
       if (instance_.phase == Phase::kEnded) return;
     }
     visiting({}).arm_calls();
+  }
+
+  /// Ends the wait for one of them whose timeout has passed.
+  void stop_task(size_t index) {
+    result_.effects.push_back(stopping(instance_, instance_.calls[index]));
+    task_is_over(index);
   }
 
   bool has_tasks() const {

@@ -81,6 +81,10 @@ std::string policy_line(const Retry& r) {
   return "retries: {" + s + "}\n";
 }
 
+std::string checked(const std::string& path, const std::string& otherwise) {
+  return "if " + path + " then error(\"it is bad\") else " + otherwise + " end";
+}
+
 std::string limits(const std::string& indent, const std::optional<Retry>& retry,
                    const std::vector<Timeout>& timeouts) {
   std::string s;
@@ -123,12 +127,16 @@ std::string to_yaml(const Case& c, const Rendering& rendering) {
   }
   y += "states:\n";
   for (const State& s : d.states) {
-    const std::string note = "'jq(. + {seen: (.seen + [\"" + s.id + "\"])})'";
+    const std::string seen = ". + {seen: (.seen + [\"" + s.id + "\"])}";
+    const bool checks = s.kind == Kind::kNoop && !s.check.empty();
+    const std::string note = "'jq(" + (checks ? checked(s.check, seen) : seen) + ")'";
     y += "- id: " + s.id + "\n  type: " + kinds[static_cast<int>(s.kind)] + "\n";
     if (s.kind == Kind::kForeach) y += "  array: 'jq(.items)'\n";
     if (s.kind == Kind::kAction || s.kind == Kind::kForeach)
       y += "  action:\n    function: " + s.actions[0].function + "\n" +
            limits("    ", s.actions[0].retry, s.actions[0].timeouts);
+    if (s.kind == Kind::kAction && !s.check.empty())
+      y += "    input: 'jq(" + checked(s.check, ".") + ")'\n";
     if (s.kind == Kind::kParallel) {
       y += std::string("  mode: ") + (s.any ? "or" : "and") + "\n  actions:\n";
       for (const Action& a : s.actions)
@@ -386,6 +394,8 @@ Definition random_definition(Random& r) {
       s.to = std::string(1, static_cast<char>('a' + i + 1));
     else if (loop)
       s.to = "more";
+    const bool check = (s.kind == Kind::kAction || s.kind == Kind::kNoop) && r.chance(20);
+    if (check) s.check = "?";
     if (r.chance(handler ? 65 : 15)) {
       const int entries = r.of({1, 1, 2});
       for (int k = 0; k < entries; k++)
@@ -393,15 +403,21 @@ Definition random_definition(Random& r) {
                                      "direktiv.retries.exceeded", "direktiv.stateTimeout",
                                      "direktiv.cancels.timeout"}),
                              handler && r.chance(80) ? "clean" : s.to});
+      // A check fails at once, so what catches it must not lead back to it.
+      if (check)
+        for (Catch& c : s.catches) c.to = handler ? "clean" : "";
     }
     d.states.push_back(s);
   }
+  const bool returns = acts && !many;
+  for (State& s : d.states)
+    if (!s.check.empty()) s.check = returns ? ".return.bad" : ".go.bad";
   if (loop) {
     // It goes back to a state that takes time or needs somebody outside, so it never spins.
     State s;
     s.id = "more";
     s.kind = Kind::kBranch;
-    s.condition = acts && !many ? ".return.again" : ".go.again";
+    s.condition = returns ? ".return.again" : ".go.again";
     for (const State& back : d.states) {
       const bool skips =
           !back.actions.empty() &&
@@ -497,6 +513,7 @@ Outcome random_outcome(Random& r, bool ok) {
   if (ok) {
     o.result = {{"k", r.below(100)}};
     if (r.chance(40)) o.result["again"] = true;
+    if (r.chance(15)) o.result["bad"] = true;
   } else {
     o.code = r.text({"busy", "busy", "gone"});
     o.message = "it is " + o.code;
@@ -531,8 +548,12 @@ Step random_step(Random& r, Model& m) {
     add(50, K::kStartProcess);
   } else if (m.away()) {
     add(40, K::kBrokerBack);
+    add(4, K::kKill);
     command(3, Verb::kPause), command(3, Verb::kResume), command(4, Verb::kRetry),
         command(2, Verb::kCancel);
+    answer(6, K::kAnswerLate, r.chance(70));
+    if (open && !m.paused()) add(25, K::kTake);
+    if (taken) answer(12, K::kAnswer, true), answer(14, K::kAnswer, false), add(8, K::kHeartbeat);
   } else {
     add(6, K::kKill);
     add(4, K::kBrokerAway);
@@ -617,17 +638,13 @@ std::vector<Step> random_sequence(Random& r) {
               near(0),
               command(Verb::kResumeWorkflow),
               near(0)};
-    case 6: {  // it fails, and an operator begins it again
+    case 6: {  // it fails, and an operator begins it again; perhaps in several runs
       const Verb verb = r.of({Verb::kRetry, Verb::kRetryExtend, Verb::kRestart, Verb::kRerun});
-      return {near(0),
-              near(0),
-              near(0),
-              near(0),
-              command(verb),
-              plain(K::kTake),
-              answer(K::kAnswer, false),
-              near(0),
-              near(0)};
+      std::vector<Step> steps = {near(0), near(0), near(0), near(0), command(verb)};
+      for (int runs = r.of({1, 1, 2}); runs > 0; runs--)
+        for (const Step& step : {plain(K::kTake), answer(K::kAnswer, false), near(0), near(0)})
+          steps.push_back(step);
+      return steps;
     }
     default:  // several visits of a loop, and then a failure
       Step again = answer(K::kAnswer, true);
@@ -639,20 +656,64 @@ std::vector<Step> random_sequence(Random& r) {
   }
 }
 
+// Attempts with a deadline for all of them, in runs.
+Definition random_definition_of_runs(Random& r) {
+  Definition d;
+  for (const char* id : {"f", "g"}) d.functions.push_back({.id = id, .retry = {}, .timeouts = {}});
+  State s;
+  s.id = "a", s.kind = Kind::kAction;
+  Retry attempts = random_policy(r, true);
+  attempts.attempts = r.of({2, 2, 3});
+  if (attempts.vocabulary == Vocabulary::kDirektiv) attempts.codes = {"*"};
+  Timeout all{.key = r.text({"timeout", "scheduleToCloseTimeout", "deadline"}),
+              .time = time_of_step(r)};
+  all.error_on_timeout = all.key == "deadline";
+  s.actions = {{.function = "f", .retry = attempts, .timeouts = {all}}};
+  d.states = {s};
+  d.retry = random_policy(r, true);
+  if (r.chance(60)) d.retry = Retry(Vocabulary::kZart);  // it takes no timeout
+  d.retry->attempts = r.of({2, 3, 3});
+  if (!d.retry->delay) d.retry->delay = 1000;
+  return d;
+}
+
+// They fail, an operator begins them again, and they fail on into the next run.
+std::vector<Step> random_sequence_of_runs(Random& r) {
+  using K = Step::Kind;
+  const auto add = [](std::vector<Step>& steps, K kind) -> Step& {
+    steps.push_back({.kind = kind});
+    return steps.back();
+  };
+  std::vector<Step> steps;
+  for (int i = r.of({1, 1, 3, 5}); i > 0; i--) add(steps, K::kAdvanceNear);
+  add(steps, K::kCommand).verb = Verb::kRetry;
+  for (int i = r.of({3, 3, 4, 5}); i > 0; i--) {
+    add(steps, K::kTake);
+    add(steps, K::kAnswer).outcome = random_outcome(r, false);
+    add(steps, K::kAdvanceNear);
+  }
+  add(steps, K::kTake);
+  for (int i = 0; i < 3; i++) add(steps, K::kAdvanceNear);
+  return steps;
+}
+
 }  // namespace
 
 Case make_case(uint64_t seed) {
   Random r(seed);
   Case c;
   c.seed = seed;
-  do c.definition = random_definition(r);
+  const bool of_runs = seed % 8 == 5;  // what else seldom comes together
+  do c.definition = of_runs ? random_definition_of_runs(r) : random_definition(r);
   while (!valid(c.definition));
   c.input = {{"seen", Json::array()}, {"items", {1, 2}}};
 
-  const int wanted = 6 + r.below(24);
+  std::vector<Step> sequence;
+  if (of_runs) sequence = random_sequence_of_runs(r);
+  std::reverse(sequence.begin(), sequence.end());
+  const int wanted = 6 + r.below(24) + static_cast<int>(sequence.size());
   Model model;
   auto player = std::make_unique<Player>(c, model, nullptr);
-  std::vector<Step> sequence;
   for (int tries = 0; tries < 3 * wanted && static_cast<int>(c.steps.size()) < wanted; tries++) {
     if (sequence.empty() && r.chance(12)) {
       sequence = random_sequence(r);
@@ -720,6 +781,7 @@ std::vector<Case> simpler(const Case& c) {
     const State& s = d.states[i];
     with([&](Case& x) { drop_state(x.definition, i); });
     if (s.timeout) with([&](Case& x) { x.definition.states[i].timeout.reset(); });
+    if (!s.check.empty()) with([&](Case& x) { x.definition.states[i].check = ""; });
     if (s.retry) with([&](Case& x) { x.definition.states[i].retry.reset(); });
     if (!s.to.empty()) with([&](Case& x) { x.definition.states[i].to = ""; });
     if (s.kind == Kind::kParallel || s.kind == Kind::kForeach)
@@ -786,6 +848,8 @@ std::vector<Case> simpler(const Case& c) {
     if (s.kind == Step::Kind::kAdvance && s.ms > 1000 && s.ms % 1000)
       with([&](Case& x) { x.steps[i].ms -= s.ms % 1000; });
     if (s.kind == Step::Kind::kAdvanceNear && s.ms != 0) with([&](Case& x) { x.steps[i].ms = 0; });
+    if (s.outcome.result.contains("bad"))
+      with([&](Case& x) { x.steps[i].outcome.result.erase("bad"); });
     if (s.pick != 0) with([&](Case& x) { x.steps[i].pick = 0; });
     if (s.then_killed) with([&](Case& x) { x.steps[i].then_killed = false; });
     if (s.outcome.result.contains("again"))

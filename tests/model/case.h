@@ -64,8 +64,11 @@ struct State {
   std::string error_code;       // error
   std::string condition;        // branch (switch): a path such as .return.again
   std::string branch_to;        // where it is true
-  std::optional<Ms> timeout;    // direktiv's, of the whole state
-  std::optional<Retry> retry;   // at the level of the state
+  // action, noop: a path such as .return.bad; where it is true, the jq of the action's input, or of
+  // the transform, fails.
+  std::string check;
+  std::optional<Ms> timeout;   // direktiv's, of the whole state
+  std::optional<Retry> retry;  // at the level of the state
   std::vector<Catch> catches;
   std::string to;  // "" ends the workflow
 };

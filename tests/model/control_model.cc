@@ -9,6 +9,11 @@ namespace millrace::reference {
 
 // The policies.
 
+const char* name_of(Vocabulary vocabulary) {
+  const char* const names[] = {"direktiv", "steep", "temporal", "stevora", "zart"};
+  return names[static_cast<int>(vocabulary)];
+}
+
 Policy read_policy(const Retry& w) {
   Policy p;
   p.vocabulary = w.vocabulary;
@@ -97,10 +102,11 @@ Bounds bounds_of(const Definition& d, const Action& a) {
   Bounds b;
   const auto add = [&b](Limit limit, const Timeout& t, const char* code, bool final,
                         bool cancels = false) {
-    // Temporal fails a workflow whose activity timed out; docs/language.md can be read otherwise.
+    // Temporal fails a workflow whose activity timed out; POLICIES.md can be read otherwise.
     const char* status = t.key.ends_with("Timeout") ? "failed|timedout" : "failed";
-    b[limit] = Bound{
-        t.time, Error{std::string("millrace.timeout.") + code, "", true, final, status}, cancels};
+    b[limit] =
+        Bound{t.key + (t.per_attempt ? " per attempt" : ""), t.time,
+              Error{std::string("millrace.timeout.") + code, "", true, final, status}, cancels};
   };
   for (const auto& [key, t] : keys) {
     if (key == "scheduleToStartTimeout") add(Limit::kScheduleToStart, t, "scheduleToStart", true);
@@ -153,6 +159,18 @@ bool one_of(const std::string& text, const std::string& alternatives) {
   return ("|" + alternatives + "|").find("|" + text + "|") != std::string::npos;
 }
 
+// Whether the value at a path such as .go.again counts as true in a condition.
+bool is_true(Json value, const std::string& at) {
+  std::string path = at.substr(1) + ".";
+  while (!path.empty()) {
+    const std::string name = path.substr(0, path.find('.'));
+    path = path.substr(name.size() + 1);
+    value = value.is_object() && value.contains(name) ? value[name] : Json();
+  }
+  return !(value.is_null() || value == false || value == 0 || value == "" ||
+           (value.is_structured() && value.empty()));
+}
+
 bool has_ended(const std::string& status) {
   return one_of(status, "complete|failed|cancelled|timedout");
 }
@@ -169,8 +187,9 @@ constexpr int kRankOfDelay = 10;
 std::vector<Model::Due> Model::dues(bool held_back_too) {
   std::vector<Due> all;
   if (phase_ == Phase::kEnded) return all;
-  const auto add = [&all](std::optional<Ms> at, int rank, std::function<void()> fire) {
-    if (at && *at >= 0) all.push_back({*at, rank, std::move(fire)});
+  const auto add = [&all](std::optional<Ms> at, int rank, const char* what,
+                          std::function<void()> fire) {
+    if (at && *at >= 0) all.push_back({*at, rank, what, std::move(fire)});
   };
 
   // While the broker is away it may hold an event that came before any of these.
@@ -179,14 +198,17 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   if (held_by_broker) return all;
 
   // Of the execution and the run. A pause does not hold these back.
-  add(run_limits_doubt_, 0,
+  add(run_limits_doubt_, 0, "",
       [this] { doubt("whether the limits of the run count anew after a manual retry"); });
-  if (!in_on_failure_) add(execution_deadline_, 0, [this] { execution_expired(); });
+  if (!in_on_failure_)
+    add(execution_deadline_, 0, "execution timeout", [this] { execution_expired(); });
   if (phase_ == Phase::kLive) {
-    if (!in_on_failure_) add(run_deadline_, 1, [this] { end("timedout", "millrace.timeout.run"); });
-    add(kill_at_, 2, [this] { end(in_on_failure_ ? "timedout|failed" : "timedout", "?"); });
     if (!in_on_failure_)
-      add(interrupt_at_, 3, [this] {
+      add(run_deadline_, 1, "run timeout", [this] { run_out("timedout", "millrace.timeout.run"); });
+    add(kill_at_, 2, "kill",
+        [this] { run_out(in_on_failure_ ? "timedout|failed" : "timedout", "?"); });
+    if (!in_on_failure_)
+      add(interrupt_at_, 3, "interrupt", [this] {
         if (paused()) doubt("an interrupt falls due while paused");
         interrupt_at_ = has(Fault::kInterruptTwice) ? std::optional<Ms>(now_ + 5000) : std::nullopt;
         raise({"direktiv.cancels.timeout", "", true, true});
@@ -196,7 +218,7 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   // Of the step.
   if (paused() && !held_back_too && !has(Fault::kPauseHoldsNothing)) return all;
   if (phase_ == Phase::kBetweenRuns) {
-    add(next_run_at_.low, 9, [this] {
+    add(next_run_at_.low, 9, "next run", [this] {
       if (next_run_at_.low != next_run_at_.high)
         doubt("the subject does not show when the next run begins");
       runs_of_policy_++;
@@ -205,15 +227,15 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
     return all;
   }
   if (pending_) return all;
-  add(state_deadline_, 4, [this] {
+  add(state_deadline_, 4, "state timeout", [this] {
     state_deadline_.reset();
     state_failed({"direktiv.stateTimeout", "", true, current().kind != Kind::kWait});
   });
-  add(wake_at_, kRankOfDelay, [this] {
+  add(wake_at_, kRankOfDelay, "end of a delay", [this] {
     wake_at_.reset();
     leave();
   });
-  add(state_retry_at_.low, 9, [this] {
+  add(state_retry_at_.low, 9, "next attempt of a wait", [this] {
     const int attempt = state_attempt_;
     enter(state_, data_);
     state_attempt_ = attempt + 1;
@@ -226,13 +248,13 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
     };
     if (call.at == At::kDone || call.at == At::kFailed) continue;
     for (const auto& [limit, at] : call.deadlines)
-      add(at, 5 + static_cast<int>(limit),
+      add(at, 5 + static_cast<int>(limit), "",
           [this, still, limit = limit] { expire(still(), limit); });
     if (call.doubt)
-      add(call.doubt, 5,
+      add(call.doubt, 5, "",
           [this] { doubt("per attempt: from handing out or from taking the task"); });
     if (call.at == At::kResting)
-      add(call.retry_at.low, 9, [this, still] {
+      add(call.retry_at.low, 9, "next attempt of an action", [this, still] {
         if (still().retry_at.low != still().retry_at.high)
           doubt("the subject does not show nextRetryAt");
         offer(still());
@@ -268,8 +290,11 @@ void Model::settle() {
     for (const Due& other : due)
       if (deadline(due[0]) && other.rank == kRankOfDelay && other.at < due[0].at)
         doubt("a deadline passed behind the end of a delay, and nothing could be done between");
+    if (deadline(due[0]) && away_ && pending_ && current().kind == Kind::kWait)
+      doubt("whether a wait that a pause keeps from beginning waits for the broker");
     if (!undecided_.empty()) return;
     if (!on_its_way()) kept_events_.clear();
+    count(due[0].what);
     due[0].fire();
   }
 }
@@ -309,9 +334,7 @@ Interval Model::moment(Interval wait) const {
 // Runs and states.
 
 void Model::begin(const Definition& definition, const std::string&, const Json& input) {
-  Model fresh(faults_, seed_);
-  fresh.readings_ = readings_;
-  *this = fresh;
+  *this = Model(faults_, seed_);
   definition_ = definition;
   input_ = input;
   runs_of_policy_ = 1;
@@ -339,7 +362,6 @@ void Model::begin_run(const std::string& state, const Json& data) {
   run_++;
   set_run_deadlines();
   code_ = message_ = failed_state_ = error_state_id_ = "";
-  caught_states_.clear();
   error_state_.reset();
   in_on_failure_ = on_failure_done_ = rerun_ = error_before_retry_ = false;
   if (!has(Fault::kPerAttemptStays)) per_attempt_ = false;
@@ -364,10 +386,15 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   last_entry_[id] = data;
   first_entry_.emplace(id, data);
   entry_number_[id] = ++entries_;
+  // A definition may go round without ever waiting for anything.
+  if (std::exchange(entered_at_, now_) != now_) entries_at_once_ = 0;
+  if (++entries_at_once_ > 100) return doubt("states follow each other without an end");
   state_attempt_ = 1;
 
   const State& s = current();
   if (s.timeout) state_deadline_ = now_ + *s.timeout;
+  acted_[id] = s.check.empty() || !is_true(data_, s.check);
+  if (!acted_[id]) return raise({"direktiv.jq.badCommand", "", false, false});
   switch (s.kind) {
     case Kind::kWait:
       if (!kept_events_.empty()) {
@@ -386,20 +413,13 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
       if (!error_state_) {
         error_state_ = Error{s.error_code, "", false, false};
         error_state_id_ = id;
+        failed_state_ = caught_before_error_.empty() ? id : caught_before_error_;
         if (data_.contains("error")) data_["error"] = {{"code", s.error_code}};
       }
       leave();
       break;
     case Kind::kBranch: {
-      Json value = data_;
-      std::string path = s.condition.substr(1) + ".";
-      while (!path.empty()) {
-        const std::string name = path.substr(0, path.find('.'));
-        path = path.substr(name.size() + 1);
-        value = value.is_object() && value.contains(name) ? value[name] : Json();
-      }
-      const bool yes = !(value.is_null() || value == false || value == 0 || value == "" ||
-                         (value.is_structured() && value.empty()));
+      const bool yes = is_true(data_, s.condition);
       data_["seen"].push_back(id);
       go(yes ? s.branch_to : s.to);
       break;
@@ -413,8 +433,8 @@ void Model::start_calls() {
   const State& s = current();
   const bool each = s.kind == Kind::kForeach;
   const Json items = each ? data_.value("items", Json::array()) : Json::array();
-  const size_t count = each ? items.size() : s.actions.size();
-  for (size_t i = 0; i < count; i++) {
+  const size_t wanted = each ? items.size() : s.actions.size();
+  for (size_t i = 0; i < wanted; i++) {
     Call c;
     c.index = static_cast<int>(i);
     c.serial = ++serial_;
@@ -422,7 +442,7 @@ void Model::start_calls() {
     c.input = each ? items[i] : data_;
     calls_.push_back(c);
   }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < wanted; i++) {
     const auto policy = policy_of(definition_, s, *calls_[i].action);
     if (!policy || policy->attempts != 0) {
       offer(calls_[i]);
@@ -431,6 +451,7 @@ void Model::start_calls() {
     // No error, and the result is null. With mode or it neither succeeds nor fails.
     calls_[i].at = At::kDone;
     calls_[i].skipped = true;
+    count("skipped action");
   }
   const auto done = [](const Call& c) { return c.at == At::kDone; };
   if (std::all_of(calls_.begin(), calls_.end(), done)) leave();
@@ -456,8 +477,8 @@ void Model::go(const std::string& to) {
 }
 
 void Model::finish() {
-  if (in_on_failure_) return end("failed", "millrace.timeout.execution");
-  if (error_state_) return run_failed(*error_state_, error_state_id_);
+  if (in_on_failure_) return end("failed", first_code("millrace.timeout.execution"));
+  if (error_state_) return run_failed(*error_state_);
   if (error_before_retry_)
     return doubt("how a run ends that passed an error state before a manual retry");
   end("complete", "");
@@ -477,7 +498,6 @@ void Model::offer(Call& c) {
   c.attempt++;
   offered_++;
   c.at = At::kOffered;
-  c.offered_away = away_;
   c.retry_at = {};
   if (first) c.first = now_;
   for (const auto& [limit, bound] : b) {
@@ -519,6 +539,7 @@ void Model::heartbeat(const std::string& handle) {
 
 void Model::expire(Call& c, Limit limit) {
   Bound bound = bounds_of(definition_, *c.action)[limit];
+  count(std::string(bound.key) + (bound.cancels ? " that cancels" : "") + " expires");
   if (has(Fault::kFinalTimeoutIsRetried)) bound.error.final = false;
   if (!bound.cancels) return call_failed(c, bound.error);
   if (in_on_failure_) doubt("maxInactivity, maxRuntime or deadline cancels in on_failure");
@@ -567,7 +588,8 @@ void Model::apply(Call& c, const Outcome& outcome) {
 void Model::call_failed(Call& c, const Error& error) {
   c.error = error;
   const auto policy = policy_of(definition_, current(), *c.action);
-  const bool is_caught = caught(error.code);
+  // With mode or it is not the state that fails.
+  const bool is_caught = !current().any && caught(error.code);
   if (!policy || !retries(*policy, error, is_caught) ||
       (has(Fault::kCatchBeforePolicy) && is_caught))
     return branch_failed(c, error);
@@ -576,11 +598,14 @@ void Model::call_failed(Call& c, const Error& error) {
   const bool ten_years = policy->attempts == kUnlimited &&
                          policy->vocabulary == Vocabulary::kTemporal &&
                          now_ + wait.low >= c.first + kTenYears;
-  if ((policy->attempts != kUnlimited && c.attempt >= policy->attempts) || ten_years)
+  if ((policy->attempts != kUnlimited && c.attempt >= policy->attempts) || ten_years) {
+    count(std::string("attempts used up by ") + name_of(policy->vocabulary));
     return branch_failed(c, used_up(*policy, error, state_, c.attempt));
+  }
 
   if (held_at_ && *held_at_ != now_ && wait.high > 0)
     doubt("the wait after an answer that was held back");
+  count(std::string("attempt after a failure by ") + name_of(policy->vocabulary));
   c.at = At::kResting;
   c.retry_at = moment(wait);
   c.rests_since = now_;
@@ -618,6 +643,7 @@ void Model::state_failed(Error error) {
         has(Fault::kZartRetriesWaitTimeout) && policy.vocabulary == Vocabulary::kZart;
     if (retries(policy, error, caught(error.code)) || fault) {
       if (policy.attempts == kUnlimited || state_attempt_ < policy.attempts) {
+        count(std::string("attempt of a wait by ") + name_of(policy.vocabulary));
         state_retry_at_ = moment(wait_after(policy, state_attempt_));
         return;
       }
@@ -635,35 +661,28 @@ void Model::raise(const Error& error) {
   if (open) data_["error"] = {{"$any", true}};
   for (const Catch& c : current().catches) {
     if (!glob_matches(c.pattern, error.code)) continue;
-    caught_states_.push_back(state_);
-    return go(c.to);
-  }
-  run_failed(error, state_);
-}
-
-// `here`: the state whose failure nothing caught; where an error state has ended the run, that
-// state.
-void Model::run_failed(const Error& error, const std::string& here) {
-  if (in_on_failure_) {
-    const std::string first = failed_state_;
-    end("failed", "millrace.timeout.execution|" + error.code);
-    failed_state_ = first + "|" + here;
+    count("catch");
+    // The clean-up behind an error state is no failure of its own.
+    const State* const next = c.to.empty() ? nullptr : definition_.find(c.to);
+    if (!error_state_ && next && next->kind == Kind::kError) caught_before_error_ = state_;
+    go(c.to);
+    caught_before_error_.clear();
     return;
   }
-  const std::string failed = failed_through(here), status = error.status;
-  std::string code = error.code;
-  if (error_state_ && error_state_->code != code) code = error_state_->code + "|" + code;
-  std::optional<Interval> maybe_next_run;
+  run_failed(error);
+}
 
-  if (definition_.retry) {
+// The first error state's error is that of the run, whatever fails behind it.
+void Model::run_failed(const Error& raised) {
+  if (in_on_failure_) return end("failed", first_code("millrace.timeout.execution"));
+  const bool interrupt = raised.code == "direktiv.cancels.timeout";
+  Error error = error_state_ ? *error_state_ : raised;
+  if (!error_state_) failed_state_ = state_;
+  std::string status = raised.status;
+  if (definition_.retry && (!interrupt || has(Fault::kInterruptIsRetried))) {
     const Policy policy = read_policy(*definition_.retry);
-    const bool interrupt = error.code == "direktiv.cancels.timeout";
-    // The first error state's error is that of the run; a later one does not replace it.
-    Error asked = error_state_ && !interrupt ? *error_state_ : error;
-    if (interrupt && has(Fault::kInterruptIsRetried)) asked.final = false;
-    const bool as_shown = readings_.final_timeout == FinalTimeout::kAsShown;
-    if (as_shown && !interrupt) asked.final = false;
-    const bool open = as_shown && !interrupt && error.final;
+    Error asked = error;
+    asked.final = false;  // that is said of the policy of an action
     if (retries(policy, asked, false)) {
       if (policy.attempts == kUnlimited || runs_of_policy_ < policy.attempts) {
         if (rerun_) doubt("the run after one that was begun with rerun");
@@ -671,54 +690,34 @@ void Model::run_failed(const Error& error, const std::string& here) {
         const Interval next = moment(wait_after(policy, runs_of_policy_));
         if (execution_deadline_ && next.high >= *execution_deadline_)
           doubt("the next run would come after the execution's deadline");
-        if (!open) {
-          await_run(next, failed);
-          return;
-        }
-        if (next.low <= now_) doubt("whether a run follows a timeout that is final, at once");
-        maybe_next_run = next;
-      } else {
-        const std::string last = used_up(policy, error, here, runs_of_policy_).code;
-        if (last != error.code) code += "|" + last;  // a run's error or that its policy is used up
+        count(std::string("next run by ") + name_of(policy.vocabulary));
+        return await_run(next);
       }
+      count(std::string("runs used up by ") + name_of(policy.vocabulary));
+      const Error last =
+          std::exchange(error, used_up(policy, error, failed_state_, runs_of_policy_));
+      if (policy.vocabulary == Vocabulary::kStevora)
+        error.message = last.message;  // of which step?
     }
   }
-  end(status, code, code == error.code ? error.message : "");
-  failed_state_ = failed;
-  maybe_next_run_ = maybe_next_run;
+  end(status, error.code, error_state_ ? "" : error.message);
 }
 
-// The state whose failure nothing caught, and those that may be shown in its place where failures
-// went through an error state or a catch: the documents do not say which of them is.
-std::string Model::failed_through(const std::string& here) const {
-  if (readings_.failed_state == FailedState::kLast) return here;
-  if (readings_.failed_state == FailedState::kOrigin)
-    return caught_states_.empty() ? here : caught_states_.front();
-  std::string failed = here;
-  std::vector<std::string> others = caught_states_;
-  if (!error_state_id_.empty()) others.push_back(error_state_id_);
-  for (const std::string& other : others)
-    if (!one_of(other, failed)) failed += "|" + other;
-  return failed;
+std::string Model::first_code(const std::string& code) const {
+  return error_state_ ? error_state_->code : code;
 }
 
-void Model::await_run(Interval at, const std::string& failed) {
+void Model::await_run(Interval at) {
   calls_.clear();
   state_deadline_.reset(), wake_at_.reset();
   phase_ = Phase::kBetweenRuns;
-  failed_state_ = failed;
   next_run_at_ = at;
 }
 
 void Model::end(const std::string& status, const std::string& code, const std::string& message) {
-  // A deadline of the whole behind an error state: the failure was settled before it.
-  if (phase_ != Phase::kBetweenRuns && !in_on_failure_)
-    failed_state_ = error_state_ ? failed_through(state_) : state_;
-  maybe_next_run_.reset();
+  count("ends " + status.substr(0, status.find('|')));
   status_ = status;
   code_ = code;
-  if (error_state_ && code != "?" && !one_of(error_state_->code, code))
-    code_ += "|" + error_state_->code;
   message_ = error_state_ ? "" : message;
   run_known_ = phase_ == Phase::kLive;
   data_known_ = run_known_ && !held_event_ && !pending_;
@@ -734,14 +733,23 @@ void Model::end(const std::string& status, const std::string& code, const std::s
   paused_ = false;
 }
 
+// A deadline of the whole. Behind an error state it is open whether its error and its state stay.
+void Model::run_out(const std::string& status, std::string code) {
+  const bool settled = phase_ == Phase::kBetweenRuns || in_on_failure_;
+  if (!settled && !error_state_) failed_state_ = state_;
+  if (!settled && error_state_ && !one_of(state_, failed_state_)) failed_state_ += "|" + state_;
+  if (error_state_ && code != "?" && error_state_->code != code) code += "|" + error_state_->code;
+  end(status, code);
+}
+
 void Model::execution_expired() {
-  if (!definition_.timeout) return end("timedout", "millrace.timeout.execution");
-  if (definition_.on_failure.empty()) return end("failed", "millrace.timeout.execution");
+  if (!definition_.timeout) return run_out("timedout", "millrace.timeout.execution");
+  if (definition_.on_failure.empty()) return run_out("failed", "millrace.timeout.execution");
   if (phase_ == Phase::kBetweenRuns) return doubt("on_failure between two runs");
   if (paused()) return doubt("on_failure while paused");
   if (on_failure_done_) return doubt("on_failure a second time");
   in_on_failure_ = on_failure_done_ = true;
-  failed_state_ = state_;
+  if (!error_state_) failed_state_ = state_;
   Json data = data_;
   data["error"] = {{"code", "millrace.timeout.execution"}};
   enter(definition_.on_failure, data);
@@ -769,11 +777,20 @@ bool Model::on_its_way() const {
   return phase_ == Phase::kLive && (pending_ || held_event_ || !calls_.empty());
 }
 
+bool Model::may_wait() const {
+  return std::any_of(definition_.states.begin(), definition_.states.end(),
+                     [](const State& s) { return s.kind == Kind::kWait; });
+}
+
 // An event that nobody waits for is gone, unless it is on its way there.
 void Model::send_event(const std::string& type, const Json& payload) {
   if (type != kEventType) return;
   if (!waits_for_event()) {
-    if (on_its_way()) kept_events_.push_back(payload);
+    if (on_its_way()) {
+      kept_events_.push_back(payload);
+    } else {
+      passed_event_ = true;
+    }
     return;
   }
   if (paused())
@@ -781,6 +798,20 @@ void Model::send_event(const std::string& type, const Json& payload) {
   else
     succeed_wait(payload);
   settle();
+}
+
+// What a worker has is let finish, and then it is cancelled; whether its deadlines, and those of
+// the whole, end that before is open.
+std::string Model::status_after_cancel() const {
+  const auto has_passed = [this](std::optional<Ms> at) { return at && *at <= now_; };
+  bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) || has_passed(kill_at_);
+  bool taken = false;
+  for (const Call& c : calls_) {
+    taken |= c.at == At::kTaken;
+    for (const auto& [limit, at] : c.deadlines) open |= at <= now_;
+    open |= has_passed(c.doubt);
+  }
+  return std::string(taken && !open ? "" : "cancelled|") + "running|waiting|pending";
 }
 
 bool Model::running_after_cancel() const { return phase_ == Phase::kEnded && !calls_.empty(); }
@@ -830,6 +861,8 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
         const auto policy = policy_of(definition_, *s, a);
         if (policy && policy->attempts == 0) return std::nullopt;  // it was skipped: did it act?
       }
+      // The data of states that neither waited nor acted need not be kept.
+      if (last_entry_.count(state) && !acted_.at(state)) return std::nullopt;
       return last_entry_.count(state) ? Reply::kAccepted : Reply::kConflict;
     }
     default:
@@ -844,6 +877,7 @@ Reply Model::command(Verb verb, const std::string& state) {
     return Reply::kOther;
   }
   if (*reply != Reply::kAccepted) return *reply;
+  passed_event_ = false;
   const bool was_paused = paused();
   switch (verb) {
     case Verb::kCancel: {  // a running action finishes; one that nobody has taken may be over
@@ -955,7 +989,6 @@ void Model::retry(bool extend) {
     return entry_number_[other] >= entry_number_[id];
   };
   error_before_retry_ |= error_state_ && !not_before(error_state_id_);
-  std::erase_if(caught_states_, not_before);
   error_state_.reset();
   error_state_id_ = code_ = message_ = failed_state_ = "";
   enter(id, data, true);
@@ -975,6 +1008,7 @@ void Model::start_process() {
       silence->second = now_ + bounds_of(definition_, *c.action)[Limit::kHeartbeat].time;
     const bool passed = std::any_of(c.deadlines.begin(), c.deadlines.end(),
                                     [this](const auto& d) { return d.second <= now_; });
+    if (passed) count("deadline of an action that passed while the process was dead");
     if (has(Fault::kDeadCallMadeAgain) && passed && c.at == At::kTaken && !paused()) {
       c.deadlines.clear();
       offer(c);
@@ -984,20 +1018,17 @@ void Model::start_process() {
       c.retry_at.low += shift, c.retry_at.high += shift;
     }
   }
+  const int entries = entries_;
   settle();
+  // What the stream is read again from is not said.
+  if (passed_event_ && entries_ != entries && may_wait())
+    doubt("whether an event that nobody waited for is read again for a wait that begins now");
 }
 
-void Model::broker_away() {
-  away_ = true;
-  offered_before_ = offered_;
-}
+void Model::broker_away() { away_ = true; }
 
 void Model::broker_back() {
   away_ = false;
-  // A call that came and went while the broker was away may never have been handed out.
-  int there = 0;
-  for (Call& c : calls_) there += c.at == At::kOffered && std::exchange(c.offered_away, false);
-  if (there < offered_ - offered_before_) countable_ = false;
   settle();
 }
 
@@ -1021,18 +1052,11 @@ Observation Model::observe() {
   if (dead_) return o;
   if (seed_ != 0 && phase_ == Phase::kEnded) choose();
   o.run = run_;
-  if (!away_) {
-    if (countable_) o.calls = offered_;
-    if (!running_after_cancel() && held_answers_.empty()) o.tasks = tasks();
-  }
+  o.calls = offered_;
+  if (!running_after_cancel() && held_answers_.empty()) o.tasks = tasks();
   if (phase_ == Phase::kEnded) {
-    o.status = running_after_cancel() ? "cancelled|running|waiting|pending" : status_;
+    o.status = running_after_cancel() ? status_after_cancel() : status_;
     if (running_after_cancel()) return o;
-    if (maybe_next_run_) {
-      o.status = status_ + "|waiting";
-      o.run.reset();
-      return o;
-    }
     if (!run_known_) o.run.reset();
     if (data_known_) o.data = data_;
     if (code_ != "?" && status_ != "cancelled") o.error_code = code_;
@@ -1103,13 +1127,6 @@ void Model::adopt(const Observation& subject) {
     workflow_paused_ = workflow_paused;
   }
   if (phase_ != Phase::kEnded) return;
-  if (const auto next = std::exchange(maybe_next_run_, std::nullopt);
-      next && subject.status == "waiting") {
-    status_ = code_ = message_ = "";
-    await_run(*next, failed_state_);
-    narrow(next_run_at_);
-    return;
-  }
   const auto is_taken = [](const Call& c) { return c.at == At::kTaken; };
   if (subject.status == "cancelled" && std::none_of(calls_.begin(), calls_.end(), is_taken)) {
     calls_.clear();

@@ -43,6 +43,7 @@ struct Error {
   std::string status = "failed";  // of the instance if nothing catches it
 };
 
+const char* name_of(Vocabulary vocabulary);
 Policy read_policy(const Retry& written);
 Interval wait_after(const Policy& policy,
                     int64_t attempt);  // the wait after attempt n, with its jitter
@@ -53,6 +54,7 @@ Error used_up(const Policy& policy, const Error& last, const std::string& state,
 enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat };
 
 struct Bound {
+  std::string key;  // as it is written
   Ms time = 0;
   Error error;           // that its expiry raises
   bool cancels = false;  // steep without errorOnTimeout: the instance ends cancelled
@@ -96,28 +98,9 @@ enum class Fault {
   kLast,
 };
 
-// Which state has failed where a failure went through a catch or an error state. The documents do
-// not say: by default any of them that the subject shows is right, and a manual retry must begin
-// the one that is shown.
-enum class FailedState {
-  kAsShown,
-  kOrigin,  // the first that was caught
-  kLast,    // the one that ended the run
-};
-
-// Whether the workflow's own policy is asked after a timeout that docs/language.md calls final
-// (Zart's, schedule_to_start, schedule_to_close, an action's state timeout): it can be read as "no
-// policy" or as "no policy of the action".
-enum class FinalTimeout { kEndsTheWorkflow, kAsShown };
-
-struct Readings {
-  FailedState failed_state = FailedState::kAsShown;
-  FinalTimeout final_timeout = FinalTimeout::kEndsTheWorkflow;
-};
-
 class Model : public Subject {
  public:
-  explicit Model(Readings readings = {}) : readings_(readings) {}
+  Model() = default;
   // A model that plays an engine, perhaps one with faults: it draws each jitter and chooses by the
   // seed, which is not 0.
   Model(std::set<Fault> faults, uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
@@ -145,6 +128,7 @@ class Model : public Subject {
   bool ended() const { return phase_ == Phase::kEnded; }
   bool waits_for_event() const;
   bool on_its_way() const;
+  bool may_wait() const;
   std::optional<Ms> next_due();  // when something happens next by itself
   std::vector<Ms> moments();     // all moments stored, also those that are held back
   std::optional<Reply> would(Verb verb,
@@ -153,6 +137,8 @@ class Model : public Subject {
   const std::string& undecided() const {
     return undecided_;
   }  // why the documents do not decide what comes next
+  // How often each thing has happened, so that a test can tell what it has come to.
+  const std::map<std::string, int>& happened() const { return happened_; }
 
  private:
   enum class Phase { kLive, kBetweenRuns, kEnded };
@@ -172,13 +158,13 @@ class Model : public Subject {
     Error error;
     std::optional<Ms> doubt;  // per attempt: when it expires if it counts from handing out
     Ms rests_since = 0;
-    bool offered_away = false;
     bool skipped = false;
   };
 
   struct Due {
     Ms at;
     int rank;  // of deadlines that fall together: the wider is first; 9 and above are wake-ups
+    const char* what;  // for happened(); "" where it is counted elsewhere
     std::function<void()> fire;
   };
 
@@ -203,11 +189,12 @@ class Model : public Subject {
       Error error);  // of the whole state; asks the state's own policy where it has no action
   // ends
   void raise(const Error& error);
-  void run_failed(const Error& error, const std::string& here);
+  void run_failed(const Error& raised);
+  std::string first_code(const std::string& code) const;
+  void run_out(const std::string& status, std::string code);
   void end(const std::string& status, const std::string& code, const std::string& message = {});
   void execution_expired();
-  void await_run(Interval at, const std::string& failed);
-  std::string failed_through(const std::string& here) const;
+  void await_run(Interval at);
   void resume_current();
   void retry(bool extend);
   void doubt_run_limits();
@@ -218,8 +205,12 @@ class Model : public Subject {
   std::optional<Ms> execution_time() const;
   void set_run_deadlines();
   bool running_after_cancel() const;
+  std::string status_after_cancel() const;
   void doubt(const std::string& why) {
     if (undecided_.empty()) undecided_ = why;
+  }
+  void count(const std::string& what) {
+    if (!what.empty()) happened_[what]++;
   }
   void choose();
   bool has(Fault f) const { return faults_.count(f) != 0; }
@@ -235,14 +226,12 @@ class Model : public Subject {
   int64_t runs_of_policy_ = 0;  // runs that the workflow's policy has counted
   bool rerun_ = false;          // this run did not begin at the first state
   Interval next_run_at_;
-  std::optional<Interval> maybe_next_run_;  // of an ended one: whether a run follows is open
   std::optional<Ms> execution_deadline_, run_deadline_, kill_at_, interrupt_at_;
   std::optional<Ms> run_limits_doubt_;  // after a manual retry
   bool in_on_failure_ = false, on_failure_done_ = false;
   std::optional<Error> error_state_;  // the first error state's error of this run
   std::string error_state_id_;
-  std::vector<std::string>
-      caught_states_;  // those of this run whose failures were caught, in order
+  std::string caught_before_error_;  // the state whose catch leads to the error state just entered
 
   std::string state_;
   Json data_;
@@ -254,7 +243,9 @@ class Model : public Subject {
   Interval state_retry_at_;  // … before its next attempt
   std::map<std::string, Json> last_entry_, first_entry_;
   std::map<std::string, int> entry_number_;  // of the last entry
-  int entries_ = 0;
+  std::map<std::string, bool> acted_;        // … whether it came as far as to wait or to act
+  int entries_ = 0, entries_at_once_ = 0;
+  Ms entered_at_ = -1;
   bool error_before_retry_ = false;  // an error state was passed before the state retried
 
   std::optional<std::string> pending_;  // a state to begin when nothing is paused any more
@@ -269,14 +260,14 @@ class Model : public Subject {
   std::optional<Ms> held_at_;             // of the one that is being applied
   std::optional<Json> held_event_;
   std::deque<Json> kept_events_;  // that came on the way to a wait
+  bool passed_event_ = false;  // one has come that nobody waited for, in this life of the process
 
   bool data_known_ = true, run_known_ = true;  // of an ended instance
-  bool countable_ = true;                      // the calls, after the broker was away
-  int offered_before_ = 0;
+
   std::string undecided_;
   std::set<Fault> faults_;
   uint64_t seed_ = 0;
-  Readings readings_;
+  std::map<std::string, int> happened_;
 };
 
 }  // namespace millrace::reference

@@ -1,177 +1,135 @@
-// The random test is tested: the model plays the engine, with and without faults.
+// Sequences that an engine with a fault has shown to differ from the model, as the shrinker left
+// them. Each is played on the model and on the engine of today, which must agree to the end; what
+// the fault was about is expected in words as well.
 #include <gtest/gtest.h>
 
-#include "tests/model/play.h"
+#include "tests/model/engine_subject.h"
 
 namespace millrace::reference {
 namespace {
 
-Played play_model(const Case& c, std::set<Fault> faults, uint64_t seed) {
-  Model model, engine(std::move(faults), seed);
-  return play(c, model, engine);
+using StepKind = Step::Kind;
+
+State action(const char* id, std::vector<Timeout> timeouts = {}, std::optional<Retry> retry = {}) {
+  State state;
+  state.id = id, state.kind = Kind::kAction;
+  state.actions = {{.function = "f", .retry = std::move(retry), .timeouts = std::move(timeouts)}};
+  return state;
 }
 
-TEST(Random, TheSameSeedMakesTheSameCase) {
-  for (uint64_t seed = 1; seed <= 50; seed++)
-    EXPECT_EQ(describe(make_case(seed)), describe(make_case(seed)));
+Retry steep(int attempts, Ms delay) {
+  Retry retry(Vocabulary::kSteep);
+  retry.attempts = attempts, retry.delay = delay;
+  return retry;
 }
 
-TEST(Random, AnEngineWithoutFaultsShowsNoDifference) {
-  int undecided = 0;
-  for (uint64_t seed = 1; seed <= 1500; seed++) {
-    const Case c = make_case(seed);
-    const Played p = play_model(c, {}, seed);
-    ASSERT_FALSE(p.differs()) << report(c, p);
-    undecided += !p.undecided.empty();
-  }
-  EXPECT_LT(undecided, 60);  // a case says something nearly always
+Step pass(Ms time) { return {.kind = StepKind::kAdvance, .ms = time}; }
+Step take() { return {.kind = StepKind::kTake}; }
+Step kill() { return {.kind = StepKind::kKill}; }
+Step start_process() { return {.kind = StepKind::kStartProcess}; }
+Step command(Verb verb, int pick = 0) {
+  return {.kind = StepKind::kCommand, .pick = pick, .verb = verb};
 }
-
-TEST(Random, ExploreReportsTheShrunkCase) {
-  const auto good = [] { return std::make_unique<Model>(std::set<Fault>{}, 1); };
-  EXPECT_EQ(explore(good, 1, 50), "");
-  const auto bad = [] {
-    return std::make_unique<Model>(std::set<Fault>{Fault::kRetryKeepsAttempts}, 1);
-  };
-  const std::string text = explore(bad, 1, 50);
-  EXPECT_NE(text.find("states:"), std::string::npos);
-  EXPECT_NE(text.find("attempt: the model says 1, the subject shows 2"), std::string::npos) << text;
+Step answer(Json result) {
+  return {.kind = StepKind::kAnswer, .outcome = {.ok = true, .result = std::move(result)}};
 }
+Step fail() { return {.kind = StepKind::kAnswer, .outcome = {.ok = false, .code = "busy"}}; }
 
-class FaultTest : public testing::TestWithParam<int> {};
-
-TEST_P(FaultTest, IsFoundAndShrunk) {
-  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
-  const auto fails = [&](const Case& c) { return play_model(c, faults, 1).differs(); };
-  for (uint64_t seed = 1; seed <= 4000; seed++) {
-    Case c = make_case(seed);
-    if (!fails(c)) continue;
-    c = shrink(c, fails);
-    EXPECT_TRUE(fails(c));
-    EXPECT_LE(c.steps.size(), 10u) << describe(c);
-    EXPECT_LE(c.definition.states.size(), 3u) << describe(c);
-    return;
-  }
-  FAIL() << "not found in 4000 cases";
-}
-
-INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::Range(0, static_cast<int>(Fault::kLast)));
-
-// What the generator must reach, or it tests nothing there.
-TEST(Random, Corners) {
-  std::map<std::string, int> seen;
-  for (uint64_t seed = 1; seed <= 1500; seed++) {
-    const Case c = make_case(seed);
-    Model model;
-    Player player(c, model, nullptr);
-    bool ended = false;
-    for (const Step& step : c.steps) {
-      if (!player.step(step)) break;
-      const Observation o = model.observe();
-      if (model.ended() && !ended) {
-        seen["ends " + o.status.value_or("?")]++;
-        seen["code " + o.error_code.value_or("?")]++;
-        if (model.paused()) seen["ends while paused"]++;
-        if (o.failed_state.value_or("") == "clean") seen["clean-up fails"]++;
-      }
-      if (o.data && o.data->contains("error")) seen["caught"]++;
-      if (o.data && o.data->value("seen", Json::array()).size() > 5) seen["loops"]++;
-      if (o.state == "rescue") seen["on_failure"]++;
-      ended = model.ended();
-    }
-    for (std::string line : player.played().trace) {
-      line = line.substr(line.find(": ") + 2);
-      for (const char* what : {"retry → refused", "retry --extend", "restart", "rerun",
-                               "cancel → refused", "pause the workflow", "the process starts",
-                               "the broker is back", "answer again or late", "heartbeat"})
-        if (line.rfind(what, 0) == 0) seen[what]++;
-      if (line == "retry") seen["retry"]++;
-      if (line == "resume") seen["resume"]++;
-    }
-    if (model.observe().run.value_or(1) > 1) seen["runs"]++;
-  }
-  for (const auto& [what, count] : seen) RecordProperty("reached " + what, count);
-  for (const char* what : {"retry",
-                           "resume",
-                           "retry → refused",
-                           "retry --extend",
-                           "restart",
-                           "rerun",
-                           "cancel → refused",
-                           "pause the workflow",
-                           "the process starts",
-                           "the broker is back",
-                           "answer again or late",
-                           "heartbeat",
-                           "runs",
-                           "ends complete",
-                           "ends failed",
-                           "ends timedout",
-                           "ends cancelled",
-                           "code millrace.timeout.execution",
-                           "code millrace.timeout.run",
-                           "code millrace.timeout.scheduleToClose",
-                           "code millrace.timeout.scheduleToStart",
-                           "code millrace.timeout.startToClose",
-                           "code millrace.timeout.heartbeat",
-                           "code direktiv.stateTimeout",
-                           "code direktiv.cancels.timeout",
-                           "code direktiv.retries.exceeded",
-                           "ends while paused",
-                           "clean-up fails",
-                           "caught",
-                           "loops",
-                           "on_failure"})
-    EXPECT_GE(seen[what], 8) << what;
-}
-
-TEST(Play, DataAreComparedExceptForWhatIsOpen) {
-  EXPECT_TRUE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "x"}, {"msg", "y"}}}}));
-  EXPECT_FALSE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "z"}}}}));
-  EXPECT_FALSE(matches(Json::object(), {{"error", {{"code", "x"}}}}));
-  EXPECT_FALSE(matches({{"seen", {"a"}}}, {{"seen", {"a", "b"}}}));
-  Observation model, subject;
-  model.status = "running|waiting";
-  model.next_retry_at = Interval{750, 1000};
-  subject.status = "waiting";
-  subject.next_retry_at = Interval{749, 749};
-  EXPECT_NE(difference(model, subject), "");
-  subject.next_retry_at = Interval{750, 750};
-  EXPECT_EQ(difference(model, subject), "");
-  subject.status = "wait";
-  EXPECT_NE(difference(model, subject), "");
-}
-
-TEST(Yaml, EachVocabulary) {
+Case a_case(std::vector<State> states, std::vector<Step> steps) {
   Case c;
-  c.definition.functions = {{"f", {}, {}}};
-  State a;
-  a.id = "a", a.kind = Kind::kAction;
-  const auto line = [&](Retry r) {
-    a.actions = {{"f", r, {}}};
-    c.definition.states = {a};
-    const std::string y = to_yaml(c);
-    const auto from = y.find("    retr");
-    return y.substr(from + 4, y.find('\n', from) - from - 4);
-  };
-  Retry r(Vocabulary::kDirektiv);
-  r.attempts = 2, r.delay = 1500, r.factor = 2, r.codes = {"*"};
-  EXPECT_EQ(line(r), "retries: {max_attempts: 2, delay: 1500ms, multiplier: 2, codes: [\"*\"]}");
-  r = Retry(Vocabulary::kSteep);
-  r.attempts = 3;
-  EXPECT_EQ(line(r), "retries: {maxAttempts: 3, vocabulary: steep}");
-  r.factor = 1.5;
-  EXPECT_EQ(line(r), "retries: {maxAttempts: 3, exponentialBackoff: 1.5}");
-  r = Retry(Vocabulary::kTemporal);
-  EXPECT_EQ(line(r), "retries: {vocabulary: temporal}");
-  r.attempts = 0, r.max_delay = 3000;
-  EXPECT_EQ(line(r), "retries: {maximumAttempts: 0, maximumInterval: 3000ms}");
-  r = Retry(Vocabulary::kStevora);
-  r.delay = 2000;
-  EXPECT_EQ(line(r), "retries: {backoffMs: 2000}");
-  r = Retry(Vocabulary::kZart);
-  r.attempts = 3, r.delay = 1000;
-  EXPECT_EQ(line(r), "retry: fixed(3, 1000ms)");
+  c.definition.functions = {{.id = "f", .retry = {}, .timeouts = {}}};
+  c.definition.states = std::move(states);
+  c.input = {{"seen", Json::array()}, {"items", {1, 2}}};
+  c.steps = std::move(steps);
+  return c;
+}
+
+/// What the engine shows in the end.
+Observation play_to_the_end(const Case& c) {
+  const Played played = play_on_engine(c);
+  EXPECT_FALSE(played.differs()) << report(c, played, EngineSubject::rendering());
+  EXPECT_EQ(played.undecided, "");
+  return played.subject;
+}
+
+TEST(FaultsFound, ACallWhoseDeadlinePassedWhileTheProcessWasDeadWasMadeAgain) {  // seed 8
+  const std::vector<Timeout> deadline = {
+      {.key = "deadline", .time = 8000, .error_on_timeout = true}};
+  const Case c = a_case({action("a", deadline)}, {kill(), pass(8000), start_process()});
+  EXPECT_EQ(play_to_the_end(c).error_code, "millrace.timeout.scheduleToClose");
+}
+
+TEST(FaultsFound, ARetryBehindOnFailureBeganTheCleanUpAgain) {  // seed 18
+  State rescue;
+  rescue.id = "rescue", rescue.kind = Kind::kDelay, rescue.duration = 14000;
+  Case c = a_case({action("a"), rescue}, {pass(20000), command(Verb::kRetryExtend)});
+  c.definition.timeout = 1000;
+  c.definition.on_failure = "rescue";
+  EXPECT_EQ(play_to_the_end(c).state, "a");
+}
+
+TEST(FaultsFound, ARetryBehindAnErrorStateBeganTheCleanUpAgain) {
+  State a = action("a");
+  a.catches = {{.pattern = "*", .to = "e"}};
+  State e;
+  e.id = "e", e.kind = Kind::kError, e.error_code = "order.failed", e.to = "undo";
+  const Case c =
+      a_case({a, e, action("undo")}, {take(), fail(), take(), answer(1), command(Verb::kRetry)});
+  EXPECT_EQ(play_to_the_end(c).state, "a");
+}
+
+TEST(FaultsFound, ARetryInALoopHadTheDataOfAnEarlierVisit) {  // seed 2127
+  State a = action("a");
+  a.check = ".return.bad";
+  a.to = "more";
+  State more;
+  more.id = "more", more.kind = Kind::kBranch, more.condition = ".return.again";
+  more.branch_to = "a";
+  const Case c =
+      a_case({a, more}, {take(), answer({{"again", true}, {"bad", true}}), command(Verb::kRetry)});
+  const Observation end = play_to_the_end(c);
+  EXPECT_EQ(end.status, "failed");  // as on its last visit
+  EXPECT_EQ(end.calls, 1);
+}
+
+TEST(FaultsFound, RunsThatWereUsedUpBeforeARestartStayedUsedUp) {  // seed 302
+  const std::vector<Timeout> deadline = {
+      {.key = "deadline", .time = 1000, .error_on_timeout = true}};
+  Case c = a_case({action("a", deadline)},
+                  {pass(1000), pass(2000), pass(1000), command(Verb::kRestart), pass(1000)});
+  c.definition.retry = steep(2, 2000);
+  const Observation end = play_to_the_end(c);
+  EXPECT_EQ(end.status, "waiting");
+  EXPECT_EQ(end.next_retry_at, (Interval{7000, 7000}));
+}
+
+TEST(FaultsFound, AnInterruptThatNothingCaughtWasTriedAgain) {  // seed 94
+  Case c = a_case({action("a")}, {pass(1000)});
+  c.definition.retry = steep(3, 1000);
+  c.definition.interrupt = 1000;
+  EXPECT_EQ(play_to_the_end(c).error_code, "direktiv.cancels.timeout");
+}
+
+TEST(FaultsFound, TheRunBehindAManualRetryHadATimeoutPerAttempt) {  // seed 5
+  const std::vector<Timeout> timeout = {{.key = "timeout", .time = 3000}};
+  Case c = a_case({action("a", timeout, steep(2, 1000))},
+                  {pass(3000), command(Verb::kRetry),           //
+                   take(), fail(), pass(1000), take(), fail(),  // both attempts of the retry
+                   pass(1000), take(), fail(), pass(1000),      // the next run, from 5 s on
+                   pass(2000)});
+  Retry runs(Vocabulary::kZart);  // takes no timeout, so the retry finds it as new
+  runs.attempts = 3, runs.delay = 1000;
+  c.definition.retry = runs;
+  const Observation end = play_to_the_end(c);
+  EXPECT_EQ(end.run, 2);
+  EXPECT_EQ(end.error_code, "millrace.timeout.scheduleToClose");
+}
+
+TEST(FaultsFound, ATaskOfACancelledInstanceThatFellSilentStayedInTheStore) {  // seed 483
+  const std::vector<Timeout> silence = {
+      {.key = "maxInactivity", .time = 768, .error_on_timeout = true}};
+  const Case c = a_case({action("a", silence)}, {take(), command(Verb::kCancel), pass(847)});
+  EXPECT_EQ(play_to_the_end(c).status, "cancelled");
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ Player::Player(const Case& c, Model& model, Subject* subject, PlayOptions option
     : model_(model), subject_(subject), options_(std::move(options)), definition_(c.definition) {
   const std::string yaml = subject ? to_yaml(c, options_.rendering) : "";
   model_.begin(c.definition, yaml, c.input);
-  if (subject_) subject_->begin(c.definition, yaml, c.input);
+  if (subject_ && model_.undecided().empty()) subject_->begin(c.definition, yaml, c.input);
   compare("0 ms: start");
 }
 
@@ -171,7 +171,7 @@ bool Player::advance(Ms to, bool then_killed) {
   const auto both = [&](Ms at) {
     const bool killed = then_killed && at == to;
     with_death(killed, model_, [at](Subject& x) { x.advance_to(at); });
-    if (subject_) with_death(killed, *subject_, [at](Subject& x) { x.advance_to(at); });
+    if (both_know()) with_death(killed, *subject_, [at](Subject& x) { x.advance_to(at); });
     return compare("");
   };
   while (const auto next = model_.next_due()) {
@@ -212,39 +212,49 @@ std::string Player::subject_handle(const TaskView& task) {
 bool Player::step(const Step& s) {
   if (played_.differs() || !played_.undecided.empty()) return false;
   const std::string at = std::to_string(model_.now()) + " ms: ";
-  const bool reachable = !model_.dead() && !model_.away();
+  const bool alive = !model_.dead();
+  const bool sends = alive && !model_.away();
   const std::string death =
       s.then_killed ? "; the process dies behind that commit and starts again" : "";
   const auto pick = [&s](const auto& from) {
     return from[static_cast<size_t>(s.pick) % from.size()];
   };
+  const auto counted = [&](const std::string& what, bool killed, bool same) {
+    if (!same) return false;
+    count(what);
+    if (killed) count("the process dies behind: " + what);
+    if (model_.away()) count("step while the broker is away");
+    if (model_.paused()) count("step in a pause");
+    return true;
+  };
   const auto on_task = [&](const char* what, const std::vector<TaskView>& from, auto&& act) {
-    if (!reachable || from.empty()) return true;
+    if (!alive || from.empty()) return true;
     const TaskView t = pick(from);
     with_death(s.then_killed, model_, [&](Subject& x) { act(x, t.handle); });
-    if (subject_)
+    if (both_know())
       with_death(s.then_killed, *subject_, [&](Subject& x) { act(x, subject_handle(t)); });
-    return compare(at + what + " " + name(t) +
-                   (s.kind == Step::Kind::kAnswer || s.kind == Step::Kind::kAnswerLate
-                        ? (s.outcome.ok ? " with " + s.outcome.result.dump()
-                                        : " with the error " + s.outcome.code)
-                        : "") +
-                   death);
+    const bool answers = s.kind == Step::Kind::kAnswer || s.kind == Step::Kind::kAnswerLate;
+    const std::string outcome =
+        s.outcome.ok ? " with " + s.outcome.result.dump() : " with the error " + s.outcome.code;
+    return counted(what, s.then_killed,
+                   compare(at + what + " " + name(t) + (answers ? outcome : "") + death));
   };
   const auto simply = [&](const char* what, bool possible, auto&& act) {
     if (!possible) return true;
     const bool killed = s.then_killed && s.kind == Step::Kind::kEvent;
     with_death(killed, model_, act);
-    if (subject_) with_death(killed, *subject_, act);
-    return compare(at + what + (killed ? death : ""));
+    if (both_know()) with_death(killed, *subject_, act);
+    return counted(s.kind == Step::Kind::kEvent ? "event" : what, killed,
+                   compare(at + what + (killed ? death : "")));
   };
 
   switch (s.kind) {
     case Step::Kind::kAdvance:
       if (s.ms <= 0) return true;
       played_.trace.push_back(at + "time goes on to " + std::to_string(model_.now() + s.ms) +
-                              " ms" + (reachable ? death : ""));
-      return advance(model_.now() + s.ms, s.then_killed && reachable);
+                              " ms" + (alive ? death : ""));
+      return counted("time goes on", s.then_killed && alive,
+                     advance(model_.now() + s.ms, s.then_killed && alive));
     case Step::Kind::kAdvanceNear: {
       std::vector<Ms> moments = model_.moments();
       std::erase_if(moments, [this](Ms m) { return m <= model_.now(); });
@@ -252,11 +262,11 @@ bool Player::step(const Step& s) {
       const Ms to = pick(moments) + s.ms;
       if (to <= model_.now()) return true;
       played_.trace.push_back(at + "time goes on to " + std::to_string(to) + " ms" +
-                              (reachable ? death : ""));
-      return advance(to, s.then_killed && reachable);
+                              (alive ? death : ""));
+      return counted("time goes on", s.then_killed && alive, advance(to, s.then_killed && alive));
     }
     case Step::Kind::kTake: {
-      if (model_.paused() || !reachable) return true;
+      if (model_.paused() || !alive) return true;
       const auto from = tasks(false);
       if (!from.empty()) taken_.push_back(pick(from));
       return on_task("take", from, [](Subject& x, const std::string& h) { x.take(h); });
@@ -271,14 +281,14 @@ bool Player::step(const Step& s) {
       return on_task("answer again or late", over(),
                      [&](Subject& x, const std::string& h) { x.answer(h, s.outcome); });
     case Step::Kind::kEvent:
-      return simply(("event " + s.outcome.result.dump()).c_str(), reachable,
+      return simply(("event " + s.outcome.result.dump()).c_str(), sends,
                     [&](Subject& x) { x.send_event(kEventType, s.outcome.result); });
     case Step::Kind::kKill:
-      return simply("the process is killed", reachable, [](Subject& x) { x.kill(); });
+      return simply("the process is killed", alive, [](Subject& x) { x.kill(); });
     case Step::Kind::kStartProcess:
       return simply("the process starts", model_.dead(), [](Subject& x) { x.start_process(); });
     case Step::Kind::kBrokerAway:
-      return simply("the broker is away", reachable, [](Subject& x) { x.broker_away(); });
+      return simply("the broker is away", sends, [](Subject& x) { x.broker_away(); });
     case Step::Kind::kBrokerBack:
       return simply("the broker is back", model_.away() && !model_.dead(),
                     [](Subject& x) { x.broker_back(); });
@@ -288,10 +298,10 @@ bool Player::step(const Step& s) {
       if (model_.dead() || !model_.would(s.verb, state)) return true;
       const std::string what =
           kVerbs[static_cast<int>(s.verb)] + (state.empty() ? "" : " " + state);
-      const bool killed = s.then_killed && reachable;
+      const bool killed = s.then_killed;
       Reply mine{}, theirs{};
       with_death(killed, model_, [&](Subject& x) { mine = x.command(s.verb, state); });
-      if (subject_) {
+      if (both_know()) {
         with_death(killed, *subject_, [&](Subject& x) { theirs = x.command(s.verb, state); });
         // One that has died does not answer.
         if (!killed && mine != theirs && model_.undecided().empty()) {
@@ -304,8 +314,9 @@ bool Player::step(const Step& s) {
           return false;
         }
       }
-      return compare(at + what + (mine == Reply::kAccepted ? "" : " → refused (409)") +
-                     (killed ? death : ""));
+      const std::string refused = mine == Reply::kAccepted ? "" : " → refused (409)";
+      return counted(kVerbs[static_cast<int>(s.verb)] + refused, killed,
+                     compare(at + what + refused + (killed ? death : "")));
     }
   }
   return true;
@@ -318,23 +329,52 @@ Played play(const Case& c, Model& model, Subject& subject, const PlayOptions& op
   return player.played();
 }
 
-std::string explore(const std::function<std::unique_ptr<Subject>()>& make_subject, uint64_t from,
-                    int count, const PlayOptions& options, const Readings& readings,
-                    int* undecided) {
-  const auto once = [&](const Case& c) {
-    Model model(readings);
-    const auto subject = make_subject();
-    return play(c, model, *subject, options);
-  };
-  for (uint64_t seed = from; seed < from + static_cast<uint64_t>(count); seed++) {
-    const Case c = make_case(seed);
-    const Played played = once(c);
-    if (undecided && !played.undecided.empty()) ++*undecided;
-    if (!played.differs()) continue;
-    const Case small = shrink(c, [&](const Case& x) { return once(x).differs(); });
-    return report(small, once(small), options.rendering);
+Played Player::played() const {
+  Played all = played_;
+  for (const auto& [what, times] : model_.happened()) all.counts[what] += times;
+  return all;
+}
+
+std::string kind_of(const Played& played) {
+  std::istringstream lines(played.difference);
+  std::string kind, line;
+  std::getline(lines, line);
+  const size_t answer = line.find(": the model says");
+  if (answer != std::string::npos)
+    return "answer to " + line.substr(0, answer).substr(line.rfind(": ", answer - 1) + 2);
+  while (std::getline(lines, line)) {
+    const size_t end = line.find(": the model says");
+    if (end != std::string::npos) kind += (kind.empty() ? "" : ", ") + line.substr(2, end - 2);
   }
-  return "";
+  return kind.empty() ? "something else" : kind;
+}
+
+int Explored::ended_early() const {
+  int all = 0;
+  for (const auto& [why, times] : undecided) all += times;
+  return all;
+}
+
+Explored explore(const std::function<Played(const Case&)>& play, const ExploreOptions& options) {
+  Explored all;
+  for (; all.cases < options.count; all.cases++) {
+    const Case c = make_case(options.from + static_cast<uint64_t>(all.cases));
+    const Played played = play(c);
+    for (const auto& [what, times] : played.counts) all.counts[what] += times;
+    if (!played.undecided.empty()) all.undecided[played.undecided]++;
+    if (!played.differs()) continue;
+    all.differing++;
+    const std::string kind = kind_of(played);
+    if (all.kinds[kind]++ > 0) continue;
+    const auto still_differs = [&](const Case& x) {
+      const Played again = play(x);
+      return again.differs() && kind_of(again) == kind;
+    };
+    const Case small = shrink(c, still_differs, options.most_tries);
+    all.reports.push_back(report(small, play(small), options.rendering));
+    if (static_cast<int>(all.reports.size()) == options.most_reports) break;
+  }
+  return all;
 }
 
 std::string print(const Observation& o) {

@@ -23,10 +23,11 @@ struct PlayOptions {
 };
 
 struct Played {
-  std::string difference;          // empty = none
-  std::string undecided;           // why the play ended early without a difference
-  std::vector<std::string> trace;  // what was done, with its moments
-  Observation model, subject;      // at the end
+  std::string difference;             // empty = none
+  std::string undecided;              // why the play ended early without a difference
+  std::vector<std::string> trace;     // what was done, with its moments
+  std::map<std::string, int> counts;  // what was done and happened, each compared
+  Observation model, subject;         // at the end
   bool differs() const { return !difference.empty(); }
 };
 
@@ -43,10 +44,13 @@ class Player {
  public:
   Player(const Case& c, Model& model, Subject* subject, PlayOptions options = {});
   bool step(const Step& step);  // false: the play is over
-  const Played& played() const { return played_; }
+  Played played() const;
 
  private:
+  // Whether the subject is to do it too: not where the documents do not say what comes of it.
+  bool both_know() const { return subject_ && model_.undecided().empty(); }
   bool compare(const std::string& after);
+  void count(const std::string& what) { played_.counts[what]++; }
   bool advance(Ms to, bool then_killed);
   std::vector<TaskView> tasks(bool taken);
   std::string subject_handle(const TaskView& task);
@@ -63,12 +67,31 @@ class Player {
 
 Played play(const Case& c, Model& model, Subject& subject, const PlayOptions& options = {});
 
-// Plays the cases of the seeds from `from` on, `count` of them, each on a fresh subject. At the
-// first difference it shrinks the case and gives the report; "" = there was none. `undecided`
-// counts the cases that ended early.
-std::string explore(const std::function<std::unique_ptr<Subject>()>& make_subject, uint64_t from,
-                    int count, const PlayOptions& options = {}, const Readings& readings = {},
-                    int* undecided = nullptr);
+// What many cases came to.
+struct Explored {
+  int cases = 0, differing = 0;
+  std::map<std::string, int> undecided;  // why cases ended early, and how many
+  std::map<std::string, int> kinds;      // of the differences
+  std::map<std::string, int> counts;     // Played::counts of all
+  std::vector<std::string> reports;      // of the shrunk first case of each kind
+  int ended_early() const;
+};
+
+struct ExploreOptions {
+  uint64_t from = 1;
+  int count = 500;
+  int most_reports = 1;   // it stops behind the last of them
+  int most_tries = 3000;  // of shrinking one
+  Rendering rendering;
+};
+
+// Plays the cases of `count` seeds, and shrinks those that differ: as long as they differ in the
+// same way.
+Explored explore(const std::function<Played(const Case&)>& play,
+                 const ExploreOptions& options = {});
+
+// The way in which the two sides differ: the fields, or the command that was answered otherwise.
+std::string kind_of(const Played& played);
 
 std::string print(const Observation& observation);
 std::string report(const Case& c, const Played& played, const Rendering& rendering = {});

@@ -88,6 +88,27 @@ states:
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
 }
 
+TEST(Cancel, ATaskThatFallsSilentIsStoppedAndLeavesNothing) {
+  World world;
+  const std::string id = start(world, R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge, maxInactivity: {timeout: 1m, errorOnTimeout: true}}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+  const InstanceId task = world.functions.tasks()[0].id;
+  world.processor().report({task, TaskStarted{}}, nullptr);
+  world.settle();
+  world.must(CancelInstance{"default", key(id)});
+  world.run_for(seconds(59));
+  EXPECT_EQ(status(world, id), "waiting");
+  world.run_for(seconds(1));
+  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
+  for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("tasks/")) << key;
+}
+
 TEST(Cancel, GoesDownToASubflowWhoseTaskFinishesAsWell) {
   World world;
   world.apply(kOrder);

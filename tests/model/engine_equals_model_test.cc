@@ -1,0 +1,44 @@
+// Random cases, played on the reference model and on the engine side by side.
+// MILLRACE_MODEL_SEEDS=20000 MILLRACE_MODEL_FIRST=1 play others than the suite does; then it goes
+// on behind a difference, and says in the end what the cases came to.
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_subject.h"
+
+namespace millrace::reference {
+namespace {
+
+uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
+
+void print(std::ostream& out, const char* title, const std::map<std::string, int>& counts) {
+  out << title << ":\n";
+  for (const auto& [what, times] : counts) out << "  " << times << "\t" << what << "\n";
+}
+
+TEST(Engine, DoesWhatTheModelSays) {
+  const bool by_hand = std::getenv("MILLRACE_MODEL_SEEDS") != nullptr;
+  const Explored all =
+      explore(play_on_engine, {.from = number_of("MILLRACE_MODEL_FIRST", 1),
+                               .count = static_cast<int>(number_of("MILLRACE_MODEL_SEEDS", 500)),
+                               .most_reports = by_hand ? 20 : 1,
+                               .most_tries = 1000,
+                               .rendering = EngineSubject::rendering()});
+  for (const std::string& report : all.reports) ADD_FAILURE() << report;
+  if (by_hand) {
+    std::cout << all.cases << " cases, " << all.differing << " of them differ\n";
+    print(std::cout, "differences", all.kinds);
+    print(std::cout, "undecided, where the play ends early", all.undecided);
+    print(std::cout, "compared", all.counts);
+  }
+  EXPECT_LT(all.ended_early(), 1 + all.cases / 25);  // the others say something to their end
+}
+
+}  // namespace
+}  // namespace millrace::reference

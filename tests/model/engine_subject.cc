@@ -1,0 +1,258 @@
+#include "tests/model/engine_subject.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest-spi.h>
+
+#include "orchestrator/definition/loader.h"
+
+namespace millrace::reference {
+namespace {
+
+/// What the programs of the cases (case.cc) do, by their texts.
+void define_programs(TestEvaluator& evaluator, const Definition& definition) {
+  const auto member = [](const Json& value, const char* name) {
+    return value.is_object() && value.contains(name) ? value[name] : Json();
+  };
+  for (const State& state : definition.states) {
+    const std::string note = fmt::format(R"(. + {{seen: (.seen + ["{}"])}})", state.id);
+    const auto add_note = [id = state.id](Json data) -> QueryResult {
+      data["seen"].push_back(id);
+      return data;
+    };
+    evaluator.define(note, add_note);
+    if (state.check.empty()) continue;
+    const bool notes = state.kind == Kind::kNoop;
+    // ".return.bad" → "return"
+    const std::string from = state.check.substr(1, state.check.find('.', 1) - 1);
+    evaluator.define(fmt::format(R"(if {} then error("it is bad") else {} end)", state.check,
+                                 notes ? note : "."),
+                     [=](const Json& data) -> QueryResult {
+                       if (member(member(data, from.c_str()), "bad") == true) {
+                         return evaluation_failed("direktiv.jq.badCommand", "it is bad");
+                       }
+                       return notes ? add_note(data) : QueryResult(data);
+                     });
+  }
+  evaluator.define(".items",
+                   [=](const Json& data) -> QueryResult { return member(data, "items"); });
+  for (const char* from : {"return", "go"}) {
+    evaluator.define(fmt::format(".{}.again", from), [=](const Json& data) -> QueryResult {
+      return member(member(data, from), "again");
+    });
+  }
+}
+
+Command command_of(Verb verb, const InstanceId& instance, const std::string& state) {
+  const std::string space = "default";
+  switch (verb) {
+    case Verb::kCancel:
+      return CancelInstance{space, instance};
+    case Verb::kPause:
+      return PauseInstance{space, instance};
+    case Verb::kResume:
+      return ResumeInstance{space, instance};
+    case Verb::kPauseWorkflow:
+      return PauseWorkflow{.space = space, .id = "control"};
+    case Verb::kResumeWorkflow:
+      return PauseWorkflow{.space = space, .id = "control", .paused = false};
+    case Verb::kRetry:
+      return RetryInstance{space, instance};
+    case Verb::kRetryExtend:
+      return RetryInstance{space, instance, true};
+    case Verb::kRestart:
+      return RestartInstance{space, instance};
+    case Verb::kRerun:
+      break;
+  }
+  return RerunInstance{space, instance, state};
+}
+
+/// As gateway/problem.cc tells it over HTTP.
+Reply reply_of(const Result<Json>& answer) {
+  if (answer) return Reply::kAccepted;
+  const std::string& code = answer.error().code;
+  const bool conflict = code.starts_with("instance.") && code != "instance.not_found";
+  return conflict ? Reply::kConflict : Reply::kOther;
+}
+
+}  // namespace
+
+Ms EngineSubject::ms_of(const Json& time) const {
+  return (*parse_rfc3339(time.get<std::string>()) - begin_).count();
+}
+
+void EngineSubject::begin(const Definition& definition, const std::string& yaml,
+                          const Json& input) {
+  define_programs(world_.evaluator, definition);
+  const Loaded loaded = load_workflow(yaml, nullptr);
+  if (loaded.workflow == nullptr) {
+    broken_ = "the definition is refused: " + render_text(loaded.findings, "case");
+    return;
+  }
+  world_.must(ApplyWorkflow{.space = "default", .text = yaml, .workflow = loaded.workflow});
+  id_ = world_.start("control", input)["id"];
+  world_.settle();
+}
+
+void EngineSubject::advance_to(Ms now) {
+  if (!broken_.empty()) return;
+  const Duration time = moment(now) - world_.clock.now();
+  if (!world_.alive()) return world_.clock.advance(time);
+  if (!dies_) return world_.run_for(time);
+  const Duration last = std::min(time, Duration(1));
+  world_.run_for(time - last);
+  world_.clock.advance(last);
+  finish();
+}
+
+std::vector<TaskView> EngineSubject::tasks() {
+  const Json shown = world_.instance(id_);
+  std::vector<TaskView> open;
+  if (!shown.contains("calls")) return open;
+  for (size_t i = 0; i < shown["calls"].size(); ++i) {
+    const Json& call = shown["calls"][i];
+    if (call["status"] != "running" && call["status"] != "scheduled") continue;
+    TaskView task{.handle = call["task"],
+                  .run = shown.value("run", 1),
+                  .state = shown["state"],
+                  .index = static_cast<int>(i),
+                  .attempt = call["attempt"]};
+    task.taken = taken_.contains(task.handle);
+    for (const Task& one : world_.functions.tasks()) {
+      if (to_string(one.id) == task.handle) task.input = Json::parse(one.input);
+    }
+    open.push_back(std::move(task));
+  }
+  return open;
+}
+
+void EngineSubject::take(const std::string& handle) {
+  taken_.insert(handle);
+  report(handle, TaskStarted{});
+}
+
+void EngineSubject::heartbeat(const std::string& handle) { report(handle, TaskAlive{}); }
+
+void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
+  TaskEnded ended;
+  if (outcome.ok) {
+    ended.result = dump_json(outcome.result);
+  } else {
+    ended.result = tl::unexpected(WorkflowError{outcome.code, outcome.message});
+  }
+  report(handle, std::move(ended));
+}
+
+void EngineSubject::report(const std::string& handle, decltype(TaskReport::what) what) {
+  const Result<InstanceId> task = parse_instance_id(handle);
+  if (!task || !world_.alive()) return;  // the model has a task that the engine does not have
+  world_.processor().report({*task, std::move(what)}, nullptr);
+  finish();
+}
+
+void EngineSubject::send_event(const std::string& type, const Json& payload) {
+  if (!world_.alive()) return;
+  world_.publish(type, fmt::format("event-{}", ++events_), payload);
+  if (dies_) world_.broker.pump();
+  finish();
+}
+
+Reply EngineSubject::command(Verb verb, const std::string& state) {
+  if (!broken_.empty()) return Reply::kOther;
+  const Answered answer = world_.command(command_of(verb, *parse_instance_id(id_), state));
+  finish();
+  return answer->has_value() ? reply_of(**answer) : Reply::kOther;
+}
+
+/// Until nothing moves any more; or the process dies behind the next commit.
+void EngineSubject::finish() {
+  if (std::exchange(dies_, false)) {
+    world_.crash_after_commit();
+  } else {
+    world_.settle();
+  }
+}
+
+void EngineSubject::kill() {
+  dies_ = false;
+  if (broken_.empty() && world_.alive()) world_.crash();
+}
+
+/// The first turn comes before anything is heard of the broker, as it does where a connection takes
+/// its time. What is handed out again and is over by then was past its end: its call is made once
+/// more for nothing.
+void EngineSubject::start_process() {
+  if (!broken_.empty() || world_.alive()) return;
+  world_.recover();
+  const size_t before = world_.functions.handed_out().size();
+  world_.processor().turn();
+  world_.settle();
+  std::set<std::string> open;
+  for (const TaskView& task : tasks()) open.insert(task.handle);
+  const std::vector<InstanceId>& handed_out = world_.functions.handed_out();
+  for (size_t i = before; i < handed_out.size(); ++i) {
+    if (open.contains(to_string(handed_out[i]))) continue;
+    broken_ = "a call is made again although it is over";
+  }
+}
+
+void EngineSubject::broker_away() {
+  world_.broker.disconnect();
+  world_.settle();
+}
+
+void EngineSubject::broker_back() {
+  world_.broker.reconnect();
+  world_.settle();
+}
+
+Observation EngineSubject::observe() {
+  Observation seen;
+  if (!broken_.empty()) seen.status = broken_;
+  if (!broken_.empty() || !world_.alive()) return seen;
+  const Json shown = world_.instance(id_);
+  const std::string status = shown["status"];
+  const bool ended = has_ended(*parse_status(status));
+  seen.status = status;
+  seen.paused = status == "paused";
+  seen.state = shown["state"];
+  seen.run = shown.value("run", 1);
+  if (shown.contains("calls")) seen.attempt = shown["calls"][0]["attempt"];
+  seen.data = shown["data"];
+  if (ended) {
+    const Json error = shown.value("error", Json::object());
+    seen.error_code = error.value("code", "");
+    seen.error_message = error.value("msg", "");
+    seen.failed_state = shown.value("failedState", "");
+  }
+  seen.next_retry_at = Interval{};
+  if (shown.contains("nextRetryAt")) {
+    const Ms at = ms_of(shown["nextRetryAt"]);
+    seen.next_retry_at = Interval{at, at};
+  }
+  seen.tasks = tasks();
+  seen.calls = static_cast<int>(world_.functions.tasks().size());
+  return seen;
+}
+
+Played play_on_engine(const Case& c) {
+  using testing::ScopedFakeTestPartResultReporter;
+  Played played;
+  testing::TestPartResultArray failures;
+  {
+    const ScopedFakeTestPartResultReporter reporter(
+        ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    Model model;
+    EngineSubject engine;
+    played = play(c, model, engine, {.rendering = EngineSubject::rendering()});
+  }
+  for (int i = 0; i < failures.size() && !played.differs(); ++i) {
+    played.difference = failures.GetTestPartResult(i).message();
+  }
+  return played;
+}
+
+}  // namespace millrace::reference

@@ -1,0 +1,58 @@
+// EngineSubject: the engine as the reference model sees it: a processor on a real store, with the
+// broker's and the workers' twins, on a virtual clock (tests/simulation/world.h). It reads the
+// workflow as YAML and knows nothing of the model. One thread.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/model/play.h"
+#include "tests/simulation/world.h"
+
+namespace millrace::reference {
+
+class EngineSubject final : public Subject {
+ public:
+  /// How a function is written whose tasks workers take from the work queue.
+  static Rendering rendering() {
+    return {.function = {{"type", "knative-namespace"}, {"service", "work"}}};
+  }
+
+  void begin(const Definition& definition, const std::string& yaml, const Json& input) override;
+  void advance_to(Ms now) override;
+  std::vector<TaskView> tasks() override;
+  void take(const std::string& handle) override;
+  void heartbeat(const std::string& handle) override;
+  void answer(const std::string& handle, const Outcome& outcome) override;
+  void send_event(const std::string& type, const Json& payload) override;
+  Reply command(Verb verb, const std::string& state) override;
+  void kill() override;
+  void kill_after_commit() override { dies_ = true; }
+  void start_process() override;
+  void broker_away() override;
+  void broker_back() override;
+  Observation observe() override;
+
+ private:
+  TimePoint moment(Ms at) const { return begin_ + Duration(at); }
+  Ms ms_of(const Json& time) const;
+  void report(const std::string& handle, decltype(TaskReport::what) what);
+  void finish();
+
+  World world_;
+  TimePoint begin_ = world_.clock.now();
+  /// Shown as the status, so that it is a difference: the definition is refused, or something is
+  /// done that no field of an observation tells of.
+  std::string broken_;
+  std::string id_;
+  std::set<std::string> taken_;
+  int events_ = 0;
+  bool dies_ = false;  ///< as soon as what comes next is on disk
+};
+
+/// Plays the case on a fresh model and a fresh engine. What the check of the store finds at the end
+/// of a life of the process (tests/support/store_check.h) is a difference as well.
+Played play_on_engine(const Case& c);
+
+}  // namespace millrace::reference
