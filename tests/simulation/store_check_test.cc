@@ -989,7 +989,7 @@ const Plant kPlants[] = {
      {"row.time"},
      [](Transaction& tx) {
        Cursor cursor = *read_cursor(tx);
-       cursor.stamped = from_millis(int64_t{1} << 50);
+       cursor.stamped = from_millis(int64_t{1} << 47);
        write_cursor(tx, cursor);
      }},
     {"a definition of a workflow that was never deleted and does not exist",
