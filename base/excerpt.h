@@ -1,5 +1,5 @@
-// How an error message shows a text that somebody else wrote: the text may be long, and hold any
-// bytes. Every message that quotes input shows an excerpt of it.
+// Excerpts of input for error messages: input may be long and hold any bytes, so every message that
+// quotes input shows an excerpt of it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Says why a connection to NATS cannot be made, and what to do. nats.c goes on trying without
-// telling why, so Connection makes one attempt beside it and has the outcome put into words here.
+// Says why a connection to NATS cannot be made, and what to do. nats.c repeats its attempts and
+// does not report why they fail, so Connection makes one attempt of its own, and the outcome is
+// described here.
 // Private to broker/.
 #pragma once
 

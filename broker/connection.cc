@@ -109,6 +109,7 @@ struct Connection::State {
 
   /// What the attempt beside nats.c has of the settings, and what the connection has beyond that.
   Result<NatsOptionsHandle> make_login_options() const;
+  Status check_options(natsStatus status) const;
   Result<NatsOptionsHandle> make_options();
   Status connect();
   void find_reason();
@@ -127,6 +128,13 @@ struct Connection::State {
 
   static State& of(void* closure) { return *static_cast<State*>(closure); }
 };
+
+/// Whether nats.c has taken all options.
+Status Connection::State::check_options(natsStatus status) const {
+  if (status == NATS_OK) return {};
+  return fail("broker.settings", fmt::format("the settings of the connection to {} are refused: {}",
+                                             shown(settings.servers), natsStatus_GetText(status)));
+}
 
 Result<NatsOptionsHandle> Connection::State::make_login_options() const {
   natsOptions* raw = nullptr;
@@ -165,12 +173,7 @@ Result<NatsOptionsHandle> Connection::State::make_login_options() const {
         or_null(settings.tls_key_file));
   }
 
-  if (status != NATS_OK) {
-    return fail("broker.settings",
-                fmt::format("the settings of the connection to {} are refused: "
-                            "{}",
-                            shown(settings.servers), natsStatus_GetText(status)));
-  }
+  TRY(check_options(status));
   return options;
 }
 
@@ -223,12 +226,7 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
         of(state).changed.notify_all();  // under the lock: the destructor may be what waits
       }),
       closure);
-  if (status != NATS_OK) {
-    return fail("broker.settings",
-                fmt::format("the settings of the connection to {} are refused: "
-                            "{}",
-                            shown(settings.servers), natsStatus_GetText(status)));
-  }
+  TRY(check_options(status));
   return options;
 }
 
@@ -341,8 +339,9 @@ std::string Connection::State::why_disconnected() const {
                      complaint.empty() ? "" : ": ", complaint);
 }
 
-/// The error of a request that had no answer: NATS drops what a user may not publish, and answers
-/// on subjects to which he may not subscribe, and complains beside that.
+/// The error of a request that had no answer. NATS drops messages that the user may not publish,
+/// and answers on subjects that the user may not subscribe to; it reports the violation apart from
+/// that.
 Error Connection::State::request_error(natsStatus status, std::string_view subject,
                                        std::string_view doing) const {
   Error error = nats_error(status, doing);

@@ -44,8 +44,8 @@ inline const Member* find_retries(const Node& node) {
   return member == nullptr ? node.find("retry") : member;
 }
 
-/// The type of a state as the language calls it first (`eventAnd` for `eventsAnd`); empty if there
-/// is no such type.
+/// The type of a state under the first name that the language has for it (`eventAnd` for
+/// `eventsAnd`); empty if the language does not have the type.
 inline std::string_view type_of_state(const Node& state) {
   return kind_of(state, state_grammar()).types[0];
 }

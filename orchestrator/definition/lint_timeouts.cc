@@ -183,7 +183,7 @@ class TimeoutLinter {
     const bool has_one_run = find_retries(document_) == nullptr &&
                              (start == nullptr || text_of(*start, "type") != "scheduled");
     if (has_one_run) compare(whole, bounds_.execution, bounds_.kill, false);
-    // Of all of them only kill goes on while the instance cleans up.
+    // While the instance cleans up, of all of them only `kill` still counts.
     if (value_of(document_, "on_failure") == nullptr) {
       compare("timeouts.kill", bounds_.kill, bounds_.run, false);
       compare("timeouts.kill", bounds_.kill, bounds_.execution, true);
