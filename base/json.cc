@@ -9,7 +9,6 @@
 
 #include "base/big_integer.h"
 #include "base/excerpt.h"
-#include "base/own_json.h"
 
 namespace millrace {
 namespace {

@@ -29,6 +29,9 @@ Result<Json> parse_json(std::string_view text);
 /// Reads JSON that this program wrote: the same, without the bounds on what comes from outside.
 Result<Json> parse_own_json(std::string_view text);
 
+/// Whether parse_own_json would take it. Costs a pass over the text, and makes no tree.
+bool is_own_json(std::string_view text);
+
 /// Whether arrays and objects nest more than `depth` deep in the value.
 bool nests_deeper(const Json& value, size_t depth);
 

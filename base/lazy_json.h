@@ -1,11 +1,12 @@
-// LazyJson: a JSON value kept as text, as a tree, or both, made from each other only when asked.
-// An instance that is loaded, woken and stored without anybody reading its data is never parsed.
-// Copies share; changing one leaves the others. One thread at a time may use an object, but its
-// shared_text() may travel.
+// LazyJson: a JSON value kept as text, as a tree, or both; one is made from the other only when a
+// caller asks for it. Long data that no step reads is never parsed. Copies share; changing one
+// leaves the others. One thread at a time may use an object; its shared_text() may pass to others.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,21 @@ class LazyJson {
   /// `text` is JSON that this program wrote: what the store gives back.
   static LazyJson of_text(std::string text) {
     LazyJson json;
+    json.text_ = std::make_shared<const std::string>(std::move(text));
+    return json;
+  }
+
+  /// Text of a stored row, which may be damaged; nullopt: it is not JSON. A short text is parsed at
+  /// once, because most readers ask for the value; a longer one is only checked.
+  static std::optional<LazyJson> of_stored(std::string text) {
+    LazyJson json;
+    if (text.size() <= kParsedAtOnce) {
+      Result<Json> value = parse_own_json(text);
+      if (!value) return std::nullopt;
+      json.value_ = std::make_shared<Json>(*std::move(value));
+    } else if (!is_own_json(text)) {
+      return std::nullopt;
+    }
     json.text_ = std::make_shared<const std::string>(std::move(text));
     return json;
   }
@@ -66,6 +82,8 @@ class LazyJson {
   bool operator==(const LazyJson& other) const { return value() == other.value(); }
 
  private:
+  static constexpr size_t kParsedAtOnce = 4'096;  // bytes
+
   // Both unset: null.
   mutable std::shared_ptr<Json> value_;
   mutable std::shared_ptr<const std::string> text_;

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/own_json.h"
 #include "model/own_policy.h"
 #include "orchestrator/store/codec.h"
 #include "orchestrator/store/damage.h"
@@ -116,12 +115,9 @@ auto get_optional(Reader& reader, F get) -> std::optional<decltype(get(reader))>
 std::string get_string(Reader& reader) { return std::string(reader.bytes()); }
 
 LazyJson get_json(Reader& reader) {
-  std::string text = get_string(reader);
-  if (text != "null" && !is_own_json(text)) {
-    reader.fail();
-    return {};
-  }
-  return LazyJson::of_text(std::move(text));
+  std::optional<LazyJson> json = LazyJson::of_stored(get_string(reader));
+  if (!json) reader.fail();
+  return std::move(json).value_or(LazyJson());
 }
 
 /// An enumeration's value, not above its last one.

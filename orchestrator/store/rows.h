@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/own_json.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/store/codec.h"
@@ -145,7 +144,7 @@ inline Result<std::optional<std::string>> read_text(const View& view, Table tabl
 inline Result<std::optional<LazyJson>> read_json(const View& view, Table table,
                                                  std::string_view key) {
   return read<LazyJson>(view, table, key, [](std::string_view bytes) -> Result<LazyJson> {
-    if (is_own_json(bytes)) return LazyJson::of_text(std::string(bytes));
+    if (auto json = LazyJson::of_stored(std::string(bytes))) return *std::move(json);
     return fail("store.corrupt", "it is not JSON");
   });
 }

@@ -566,17 +566,22 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   }
   if (changed.input) return;  // it came and went in one batch: nothing of it stands elsewhere
   // The rows that did not change move over as they are; an ended instance has no slots.
-  for (const Part part : {Part::kInput, Part::kData, Part::kFailedData}) {
-    if (part == Part::kData && changed.data) continue;
-    if (part == Part::kFailedData && changed.failed_data) continue;
+  const auto move = [&](Part part) {
     if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
       tx.put(table, part_key(prefix, part), std::string(*bytes));
     }
-  }
-  for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kSlots, Part::kFoundData,
-                          Part::kFailedData}) {
-    tx.erase(Table::kLive, part_key(prefix, part));
-  }
+  };
+  move(Part::kInput);
+  if (!changed.data) move(Part::kData);
+  if (instance.failed_data && !changed.failed_data) move(Part::kFailedData);
+  // An erased row is written too, so only what can be there is erased.
+  const auto erase = [&](Part part) { tx.erase(Table::kLive, part_key(prefix, part)); };
+  erase(Part::kHead);
+  erase(Part::kInput);
+  erase(Part::kData);
+  if (changed.slots) erase(Part::kSlots);
+  if (changed.found_data) erase(Part::kFoundData);
+  if (instance.failed_data || changed.failed_data) erase(Part::kFailedData);
 }
 
 Status each_living(const View& view, const std::function<void(Instance head)>& see,
