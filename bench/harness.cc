@@ -68,8 +68,11 @@ double percentile(std::vector<double> samples, double part) {
 }
 
 MillraceProcess::MillraceProcess(std::filesystem::path data, std::string nats_url,
-                                 std::vector<std::string> options)
-    : data_(std::move(data)), nats_url_(std::move(nats_url)), options_(std::move(options)) {}
+                                 std::vector<std::string> options, std::filesystem::path program)
+    : data_(std::move(data)),
+      nats_url_(std::move(nats_url)),
+      options_(std::move(options)),
+      program_(program.empty() ? binary() : std::move(program)) {}
 
 MillraceProcess::~MillraceProcess() {
   if (pid_ > 0) kill();
@@ -85,12 +88,11 @@ double MillraceProcess::start() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(log[1], STDERR_FILENO);
     close(log[0]);
-    const std::string program = binary().string();
     std::vector<const char*> arguments{"millrace", "serve",       "--data", data_.c_str(),
                                        "--listen", "127.0.0.1:0", "--nats", nats_url_.c_str()};
     for (const std::string& option : options_) arguments.push_back(option.c_str());
     arguments.push_back(nullptr);
-    execv(program.c_str(), const_cast<char**>(arguments.data()));
+    execv(program_.c_str(), const_cast<char**>(arguments.data()));
     _exit(127);
   }
   close(log[1]);

@@ -42,9 +42,10 @@ double percentile(std::vector<double> samples, double part);
 /// `millrace serve` as a child process, on a folder that goes with it.
 class MillraceProcess {
  public:
-  /// `options` are more of its command line.
+  /// `options` are more of its command line; `program` is the one that was built beside this one
+  /// unless it is given.
   MillraceProcess(std::filesystem::path data, std::string nats_url,
-                  std::vector<std::string> options = {});
+                  std::vector<std::string> options = {}, std::filesystem::path program = {});
   ~MillraceProcess();
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
@@ -70,6 +71,7 @@ class MillraceProcess {
   std::filesystem::path data_;
   std::string nats_url_;
   std::vector<std::string> options_;
+  std::filesystem::path program_;
   int pid_ = -1;
   int port_ = 0;
 };

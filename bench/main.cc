@@ -23,7 +23,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"timers", millrace::timers},         {"expressions", millrace::expressions},
     {"waiting", millrace::waiting},       {"workers", millrace::workers},
     {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
-    {"crowd", millrace::crowd},
+    {"crowd", millrace::crowd},           {"beside", millrace::beside},
 };
 
 }  // namespace

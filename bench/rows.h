@@ -7,6 +7,7 @@ void matching();     ///< which listeners an event concerns
 void unmatched();    ///< events that nobody waits for
 void engine_path();  ///< what a lifecycle costs the engine's thread
 void lifecycles();   ///< start, wait, wake, end, through a broker
+void beside();       ///< the same on two millraces in turns
 void store();        ///< commits beside LMDB alone
 void timer_wheel();  ///< a million timers in memory
 void expressions();  ///< the fast lane, libjq, a worker
