@@ -96,6 +96,9 @@ class JetStreamEvents::Reader {
   bool hand_over();
   bool close();
   bool pass_over();
+  PullConsumer::Got fetch_destroyed();
+  Result<StoredMessage> fetch_next();
+  void add_stored(StoredMessage stored);
   void log_failure(const Error& error);
   void log_recovery();
 
@@ -238,9 +241,12 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
       NatsMsgHandle message;
       DeliveryNumbers numbers;
       got = consumer_->next(chunk_.empty(), message, numbers);
+      if (got == Got::kDestroyed) got = fetch_destroyed();
       if (got == Got::kMessage) {
         if (!logged_.empty()) log_recovery();
         breaks_ = 0;
+        // One that was fetched in place of a destroyed one that the stream no longer has.
+        if (numbers.stream_sequence <= position_.sequence) continue;
         add_message(std::move(message), numbers);
       } else if (got == Got::kIdle) {
         // What the server still counted as pending may have been deleted before it came to it.
@@ -324,25 +330,43 @@ bool JetStreamEvents::Reader::close() {
 /// handed over for what it is: an event, or a dead letter. False: the sink is closed.
 bool JetStreamEvents::Reader::pass_over() {
   breaks_ = 0;
-  Result<StoredMessage> stored =
-      fetch_stored(connection_, settings_.stream.name,
-                   {{"seq", position_.sequence + 1}, {"next_by_subj", settings_.stream.subjects}});
+  Result<StoredMessage> stored = fetch_next();
   if (!stored) return true;  // nothing is there, or the broker is not
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",
       stored->sequence, settings_.stream.name, stored->message.subject, kMostBreaks);
-  position_.sequence = stored->sequence;
-  position_.stamped = broker_time(stored->stamped);
-  chunk_.push_back(read_delivery(std::move(stored->message), {.sequence = position_.sequence,
-                                                              .stamped = position_.stamped,
-                                                              .more = true,
-                                                              .prefix = prefix_}));
+  add_stored(*std::move(stored));
   {
     const std::lock_guard lock(mutex_);
     ++counts_.passed_over;
   }
   return hand_over();
+}
+
+/// The consumer has destroyed the message behind the position, or the server has said 503.
+PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
+  Result<StoredMessage> stored = fetch_next();
+  if (!stored) return consumer_->end();
+  add_stored(*std::move(stored));
+  consumer_->skip();
+  return PullConsumer::Got::kBusy;
+}
+
+/// The message behind the position.
+Result<StoredMessage> JetStreamEvents::Reader::fetch_next() {
+  return fetch_stored(
+      connection_, settings_.stream.name,
+      {{"seq", position_.sequence + 1}, {"next_by_subj", settings_.stream.subjects}});
+}
+
+void JetStreamEvents::Reader::add_stored(StoredMessage stored) {
+  position_.sequence = stored.sequence;
+  position_.stamped = broker_time(stored.stamped);
+  chunk_.push_back(read_delivery(std::move(stored.message), {.sequence = position_.sequence,
+                                                             .stamped = position_.stamped,
+                                                             .more = true,
+                                                             .prefix = prefix_}));
 }
 
 void JetStreamEvents::Reader::log_failure(const Error& error) {

@@ -38,7 +38,8 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
                                                          const Cursor& cursor,
                                                          const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
-  TRY(consumer->listen());
+  consumer->inbox_ = TRY(make_inbox());
+  consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
   TRY(consumer->make(wanted, stream, cursor));
   return consumer;
 }
@@ -49,8 +50,10 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open_queue(Connection& conne
                                                                size_t unacknowledged,
                                                                const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
+  consumer->inbox_ = TRY(make_inbox());
   consumer->stream_name_ = queue.name;
-  TRY(consumer->listen());
+  consumer->messages_ = TRY(listen_to_inbox(connection, consumer->inbox_,
+                                            settings.requests * settings.batch + kMostStatuses));
   TRY(consumer->make_queue(name, unacknowledged));
   return consumer;
 }
@@ -63,7 +66,7 @@ PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
       request_bytes_(std::max(kRequestBytes, 2 * connection.max_payload())) {}
 
 PullConsumer::~PullConsumer() {
-  listening_.reset();
+  messages_.reset();
   if (name_.empty()) return;
   // One that stays because this gets lost goes by its inactive threshold.
   natsConnection_Publish(
@@ -72,59 +75,10 @@ PullConsumer::~PullConsumer() {
       nullptr, 0);
 }
 
-Status PullConsumer::listen() {
-  inbox_ = TRY(make_inbox());
-  listening_ = std::make_unique<Listening>(connection_, inbox_,
-                                           [this](NatsMsgHandle& message) { arrive(message); });
-  if (listening_->status() != NATS_OK) {
-    return tl::unexpected(nats_error(listening_->status(), "subscribing to an inbox"));
-  }
-  return {};
-}
-
 void PullConsumer::note_name(std::string name) {
   name_ = std::move(name);
   next_subject_ =
       connection_.api_subject(fmt::format("CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_));
-}
-
-/// On the thread of the subscription.
-void PullConsumer::arrive(NatsMsgHandle& message) {
-  const std::lock_guard lock(mutex_);
-  if (arrived_.size() >= settings_.requests * settings_.batch + kMostStatuses) {
-    overflowed_ = true;  // more than was asked for: not from a server that keeps to the protocol
-  } else {
-    arrived_.push_back(std::move(message));
-  }
-  if (waits_) changed_.notify_one();
-}
-
-/// Whether taken_ has a message, for which it waits if `wait`, or why_ says why it has none.
-bool PullConsumer::has_arrived(bool wait) {
-  if (next_taken_ < taken_.size()) return true;
-  taken_.clear();
-  next_taken_ = 0;
-  // Two heartbeats and a half, so that a late one is no alarm.
-  const Duration patience = settings_.heartbeat * 5 / 2;
-  std::unique_lock lock(mutex_);
-  const auto something = [this] { return !arrived_.empty() || interrupted_ || overflowed_; };
-  if (wait) {
-    waits_ = true;
-    const bool in_time = changed_.wait_for(lock, patience, something);
-    waits_ = false;
-    if (!in_time) {
-      broken(fmt::format("nothing came from the broker for {} ms", patience.count()), false);
-      return false;
-    }
-  }
-  if (interrupted_) {
-    broken("the connection was lost", true);
-  } else if (overflowed_) {
-    broken("more messages came than were asked for", false);
-  } else {
-    taken_.swap(arrived_);
-  }
-  return !taken_.empty();
 }
 
 /// When the broker took the message that it has there; nullopt: it has none, somebody deleted it.
@@ -217,8 +171,21 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
 
 PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
   if (!send_requests()) return broken("the connection was lost", true);
-  if (!has_arrived(wait)) return why_.empty() ? Got::kNothing : Got::kBroken;
-  message = std::move(taken_[next_taken_++]);
+  // Two heartbeats and a half, so that a late one is no alarm.
+  const Duration patience = wait ? settings_.heartbeat * 5 / 2 : Duration(0);
+  switch (messages_->take(patience, message)) {
+    case PullInbox::Took::kMessage:
+      break;
+    case PullInbox::Took::kNothing:
+      if (!wait) return Got::kNothing;
+      return broken(fmt::format("nothing came from the broker for {} ms", patience.count()), false);
+    case PullInbox::Took::kDestroyed:
+      return Got::kDestroyed;
+    case PullInbox::Took::kTooMany:
+      return broken("more messages came than were asked for", false);
+    case PullInbox::Took::kInterrupted:
+      return broken("the connection was lost", true);
+  }
 
   if (natsMsg_GetSubject(message.get()) == inbox_) return note_status(message.get());
   const char* const reply = natsMsg_GetReply(message.get());
@@ -232,6 +199,13 @@ PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, Delivery
   window_.count();
   return Got::kMessage;
 }
+
+void PullConsumer::skip() {
+  ++last_;
+  window_.count();
+}
+
+PullConsumer::Got PullConsumer::end() { return broken("the broker said 503", true); }
 
 /// A message of the server itself. A stored message is never one, whatever status it has: it comes
 /// under its own subject.
@@ -282,10 +256,6 @@ bool PullConsumer::send_requests() {
   return true;
 }
 
-void PullConsumer::interrupt() {
-  const std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  changed_.notify_one();
-}
+void PullConsumer::interrupt() { messages_->interrupt(); }
 
 }  // namespace millrace

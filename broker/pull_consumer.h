@@ -1,27 +1,20 @@
 // One pull consumer of JetStream, from its making to its end: it begins where a cursor says, or
 // with what a work queue has, keeps requests for messages ahead of us at the server, and tells when
 // it can no longer be trusted. Private to broker/; one thread, but for interrupt().
-//
-// Messages come through an asynchronous subscription: natsSubscription_NextMsg (nats.c 3.4.1)
-// destroys every message that has the status 503 and no data, and anybody who may publish can store
-// such a message.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
-#include "broker/listening.h"
 #include "broker/nats_handles.h"
+#include "broker/pull_inbox.h"
 #include "broker/pull_window.h"
 #include "broker/resume.h"
 #include "broker/streams.h"
@@ -65,16 +58,22 @@ class PullConsumer {
 
   enum class Got {
     kMessage,
-    kNothing,  ///< and it was not asked to wait
-    kIdle,     ///< the server has nothing more to send
-    kBusy,     ///< the server said something that only concerns the requests
-    kGap,      ///< messages got lost between the server and us
-    kBroken,   ///< silence, a lost connection, a consumer that is gone
+    kNothing,    ///< and it was not asked to wait
+    kIdle,       ///< the server has nothing more to send
+    kBusy,       ///< the server said something that only concerns the requests
+    kDestroyed,  ///< the next message came and was destroyed (poll_inbox); go on by skip() or end()
+    kGap,        ///< messages got lost between the server and us
+    kBroken,     ///< silence, a lost connection, a consumer that is gone
   };
 
   /// Waits for as long as the server's signs of life come, or not at all. Behind kGap and kBroken
   /// nothing more is to be had.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
+
+  /// Behind kDestroyed: the next message was read in another way.
+  void skip();
+  /// Behind kDestroyed: there is no next message, so it was a status of the server.
+  Got end();
 
   /// Behind kGap and kBroken: what ended it, for people.
   const std::string& why() const { return why_; }
@@ -91,14 +90,11 @@ class PullConsumer {
  private:
   PullConsumer(Connection& connection, const PullSettings& settings);
 
-  Status listen();
   void note_name(std::string name);
   Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
   Status make_queue(std::string_view name, size_t unacknowledged);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
-  void arrive(NatsMsgHandle& message);
-  bool has_arrived(bool wait);
   Got note_status(natsMsg* message);
   Got broken(std::string why, bool by_server);
   bool send_requests();
@@ -121,17 +117,7 @@ class PullConsumer {
   uint64_t last_ = 0;  ///< the consumer's own sequence of the last message
   std::string why_;
   bool ended_by_server_ = false;
-  std::vector<NatsMsgHandle> taken_;  ///< of arrived_, to be looked at one by one
-  size_t next_taken_ = 0;
-
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::vector<NatsMsgHandle> arrived_;
-  bool waits_ = false;
-  bool interrupted_ = false;
-  bool overflowed_ = false;
-
-  std::unique_ptr<Listening> listening_;  // last: nothing arrives when the rest goes
+  std::unique_ptr<PullInbox> messages_;
 };
 
 }  // namespace millrace
