@@ -545,10 +545,12 @@ class App {
     controlling(instance, "restart", "Runs ended instances anew, from their first state");
     CLI::App& rerun = controlling(instance, "rerun", "Runs ended instances anew, from a state");
     rerun.add_option("--from", control_.from, "The state")->type_name("STATE")->required();
-    CLI::App& remove = asking(instance, "delete", "Removes an ended instance and its history",
-                              "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab",
-                              [this](Session& session) { return delete_instance(session, id_); });
+    CLI::App& remove =
+        asking(instance, "delete", "Removes an ended instance and its history",
+               "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab",
+               [this](Session& session) { return delete_instance(session, id_, damaged_); });
     add_id(remove, "Id of the instance");
+    remove.add_flag("--damaged", damaged_, "Also one that has damaged rows, living or ended");
   }
 
   /// A verb for one instance, or for all that a filter names.
@@ -774,6 +776,7 @@ class App {
   std::string id_;
   ControlOptions control_;
   bool cancel_ = false;
+  bool damaged_ = false;
   std::string settings_;
   LintOptions lint_;
   ServeOptions serve_;

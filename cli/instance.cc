@@ -33,9 +33,10 @@ Ended get_instance(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
-Ended delete_instance(Session& session, const std::string& id) {
-  const Reply reply =
-      TRY(session.client.send({.method = "DELETE", .path = session.path({"instances", id})}));
+Ended delete_instance(Session& session, const std::string& id, bool damaged) {
+  const Reply reply = TRY(session.client.send({.method = "DELETE",
+                                               .path = session.path({"instances", id}),
+                                               .query = {{"damaged", damaged ? "1" : ""}}}));
   session.output.item(reply.body, "id");
   return ExitCode::kOk;
 }

@@ -57,7 +57,7 @@ struct InstanceListOptions {
 };
 Ended list_instances(Session& session, const InstanceListOptions& options);
 Ended get_instance(Session& session, const std::string& id);
-Ended delete_instance(Session& session, const std::string& id);
+Ended delete_instance(Session& session, const std::string& id, bool damaged);
 
 // control.cc
 /// What is done about an instance, or about all that the filter names.

@@ -45,6 +45,10 @@ Status read_more(CancelInstance& command, const Request& request) {
   command.now = TRY(flag_parameter(request, "now"));
   return {};
 }
+Status read_more(DeleteInstance& command, const Request& request) {
+  command.damaged = TRY(flag_parameter(request, "damaged"));
+  return {};
+}
 Status read_more(RetryInstance& command, const Request& request) {
   command.extend = TRY(flag_parameter(request, "extend"));
   return {};
@@ -165,6 +169,7 @@ void add_instance_routes(Router& router, Service& service) {
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
+              .query = {"damaged"},
               .handler = commanding<DeleteInstance>(service)});
   const auto add_verb = [&]<class T>(const char* verb, std::vector<std::string> query, T) {
     router.add({.method = "POST",

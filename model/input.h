@@ -154,6 +154,7 @@ struct RerunInstance {
 struct DeleteInstance {
   std::string space;
   InstanceId instance;
+  bool damaged = false;  ///< also one that has damaged rows, living or ended
 };
 /// Instances of a paused workflow do nothing new, nor do those that are started meanwhile.
 struct PauseWorkflow {

@@ -86,21 +86,24 @@ Status Catalog::load(const View& view) {
     }
   }));
   TRY(std::move(unique));
-  TRY(each_workflow(view,
-                    [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
-                      if (!has_namespace(space)) return;
-                      const auto [known, is_new] = workflows_.try_emplace(record.number);
-                      if (!is_new) {
-                        unique = tl::unexpected(damaged_workflow(
-                            space, id,
-                            fmt::format("it has number {}, and so has workflow \"{}\"",
-                                        static_cast<uint32_t>(record.number), known->second.id)));
-                        return;
-                      }
-                      known->second = {record.number, space,         std::string(id),
-                                       record.latest, record.paused, record.groups_from};
-                      by_id_.emplace(std::pair(space, std::string(id)), record.number);
-                    }));
+  // Also of those whose namespace is being erased: its workflows are erased by their numbers.
+  std::map<WorkflowNumber, std::string> numbers;
+  TRY(each_workflow(
+      view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
+        const auto [known, is_new] = numbers.emplace(record.number, id);
+        if (!is_new) {
+          unique = tl::unexpected(
+              damaged_workflow(space, id,
+                               fmt::format("it has number {}, and so has workflow \"{}\"",
+                                           static_cast<uint32_t>(record.number), known->second)));
+          return;
+        }
+        if (!has_namespace(space)) return;
+        workflows_.emplace(record.number,
+                           WorkflowEntry{record.number, space, std::string(id), record.latest,
+                                         record.paused, record.groups_from});
+        by_id_.emplace(std::pair(space, std::string(id)), record.number);
+      }));
   return unique;
 }
 

@@ -271,22 +271,49 @@ Result<Json> Commands::run(TimePoint now, const RerunInstance& command) {
                 Rerun{.state = index, .data = std::move(*data), .paused = paused});
 }
 
-Result<Commands::Progress> Commands::run(TimePoint now, const DeleteInstance& command) {
-  const NamespaceNumber space = TRY(space_of(command.space));
-  const Touched* const living = TRY(instances_.touch_sound(now, space, command.instance));
-  if (living != nullptr) {
+Result<std::optional<Instance>> Commands::removable(TimePoint now, NamespaceNumber space,
+                                                    const DeleteInstance& command) {
+  const auto is_removed = [&](const Error& error) {
+    return command.damaged && (is_damaged_row(error) || error.code == "instance.not_found");
+  };
+  const Result<Touched*> living = instances_.touch_sound(now, space, command.instance);
+  if (!living) {
+    if (is_removed(living.error())) return std::nullopt;
+    return tl::unexpected(living.error());
+  }
+  if (*living != nullptr) {
     return fail("instance.living",
                 fmt::format("instance {} has not ended, its status is {}; cancel it first",
-                            to_string(command.instance), to_string(living->instance.status)));
+                            to_string(command.instance), to_string((*living)->instance.status)));
   }
-  const Instance instance = TRY(instance_of(command.space, command.instance));
-  const VariableOwner owner = millrace::owner_of(instance, VariableScope::kInstance);
-  if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
-  erase_instance(draft_.tx, instance);
+  Result<Instance> ended = instance_of(command.space, command.instance);
+  if (ended) return *std::move(ended);
+  if (is_removed(ended.error())) return std::nullopt;
+  return tl::unexpected(ended.error());
+}
+
+Status Commands::erase_history(uint64_t last, const InstanceId& id) {
   PurgeBudget budget;
-  const uint64_t left = TRY(purge_history(draft_.tx, instance.last_history, budget, instance.id));
+  const uint64_t left = TRY(purge_history(draft_.tx, last, budget, id));
   if (left != 0) purges_.begin_history(left);
-  return Json{{"id", to_string(command.instance)}, {"deleted", true}};
+  return {};
+}
+
+Result<Commands::Progress> Commands::run(TimePoint now, const DeleteInstance& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  const InstanceId& id = command.instance;
+  const std::optional<Instance> ended = TRY(removable(now, space, command));
+  const VariableOwner owner{.scope = VariableScope::kInstance, .space = space, .instance = id};
+  if (TRY(erase_variables(draft_.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
+  if (ended) {
+    erase_instance(draft_.tx, *ended);
+    TRY(erase_history(ended->last_history, id));
+  } else {
+    const auto removed = TRY(instances_.remove_damaged(space, id));
+    if (removed.rows == 0) TRY(instance_of(command.space, id));  // there is none of that id
+    TRY(erase_history(removed.last_history, id));
+  }
+  return Json{{"id", to_string(id)}, {"deleted", true}};
 }
 
 Result<Commands::Progress> Commands::run(TimePoint now, const PauseWorkflow& command) {
@@ -535,20 +562,20 @@ Result<bool> Commands::step_some(TimePoint now, NamespaceNumber space, const Sti
                                  const std::function<bool(const Instance& head)>& is_one,
                                  Sweep& sweep) {
   const auto some = TRY(instances_.living(space, sweep.last, kSteppedAtOnce, is_one));
-  std::optional<Error> damaged;
   for (const InstanceId& id : some.ids) {
     const Result<Touched*> sound = instances_.touch_sound(now, space, id);
     if (!sound && is_damaged_row(sound.error())) {
       draft_.damages.note(sound.error());
-      damaged = sound.error();
+      // One that is to be cancelled goes with what it belongs to.
+      if (std::holds_alternative<Cancel>(stimulus)) {
+        TRY(erase_history(TRY(instances_.remove_damaged(space, id)).last_history, id));
+      }
       continue;
     }
     Touched* const touched = TRY(sound);
     if (touched == nullptr) continue;
     TRY(instances_.step(now, *touched, stimulus));
   }
-  // One that can't be cancelled would be met again and again.
-  if (damaged && std::holds_alternative<Cancel>(stimulus)) return tl::unexpected(*damaged);
   sweep.changed += some.ids.size();
   sweep.last = some.last;
   return !some.last;

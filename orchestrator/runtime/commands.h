@@ -67,6 +67,11 @@ class Commands {
   /// The data with which it came into that state last; nullopt: its history has none.
   Result<std::optional<LazyJson>> data_at(const Instance& instance, std::string_view state) const;
   Result<Instance> instance_of(std::string_view space, const InstanceId& id) const;
+  /// What a DeleteInstance removes: as it ended; nullopt: its rows are damaged, or its
+  /// head is missing, and the command is for such ones too.
+  Result<std::optional<Instance>> removable(TimePoint now, NamespaceNumber space,
+                                            const DeleteInstance& command);
+  Status erase_history(uint64_t last, const InstanceId& id);
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
   Result<VariableOwner> owner_of(TimePoint now, const VariablePlace& place);
   /// Those of a workflow, or of the whole namespace.

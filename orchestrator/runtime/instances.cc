@@ -135,6 +135,36 @@ Result<Touched*> Instances::touch_sound(TimePoint now, NamespaceNumber space,
   return &touched;
 }
 
+Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, const InstanceId& id) {
+  const auto read = read_head_anywhere(draft_.tx, space, id);
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  Removed removed{.rows = TRY(erase_parts(draft_.tx, space, id))};
+  if (read && *read) {
+    const Instance& head = **read;
+    removed.last_history = head.last_history;
+    erase_idempotency(draft_.tx, head);
+    if (!has_ended(head.status)) {
+      draft_.living.ended(head.revision.workflow);
+      if (head.caller) {
+        draft_.errands.push_back(
+            {ReturnResult{.space = space,
+                          .to = *head.caller,
+                          .result = tl::unexpected(WorkflowError{
+                              "direktiv.cancels.api", "the subflow was damaged and is removed"})},
+             draft_.recent.last()});
+      }
+    }
+  }
+  for (const InstanceId& task : draft_.tasks.of(id)) {
+    draft_.tasks.end(draft_.tx, task);
+    draft_.outcome.stopped_tasks.push_back(task);
+  }
+  draft_.recent.forget(id);
+  TRY(draft_.waiting.update("", Instance{.id = id, .space = space}));
+  draft_.outcome.ended.emplace_back(space, id);
+  return removed;
+}
+
 Result<Touched*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
                                    Instance ended) {
   TRY(refuse_singular(entry, workflow));

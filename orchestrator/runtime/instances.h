@@ -68,6 +68,15 @@ class Instances {
   /// The same for a command about just this one: error store.damaged_row if it is damaged.
   Result<Touched*> touch_sound(TimePoint now, NamespaceNumber space, const InstanceId& id);
 
+  /// What is left of an instance that was removed although its rows are damaged.
+  struct Removed {
+    size_t rows = 0;            ///< that it had
+    uint64_t last_history = 0;  ///< its newest history row; 0: its head does not decode
+  };
+  /// Erases the rows of a damaged instance and ends its tasks. If its head decodes, its caller gets
+  /// the error direktiv.cancels.api. Subflows that it has started go on.
+  Result<Removed> remove_damaged(NamespaceNumber space, const InstanceId& id);
+
   /// One that has ended, for a stimulus that revives it. Error `direktiv.mutex` as above.
   Result<Touched*> revive(const WorkflowEntry& entry, const Workflow& workflow, Instance ended);
 

@@ -121,6 +121,15 @@ void Tasks::end(Transaction& tx, const InstanceId& task) {
   erase_task(tx, task);
 }
 
+std::vector<InstanceId> Tasks::of(const InstanceId& by) const {
+  std::vector<InstanceId> ids;
+  for (const auto& [id, task] : tasks_) {
+    if (task.by == by) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 const TaskInHand* Tasks::find(const InstanceId& task) const {
   const auto found = tasks_.find(task);
   return found == tasks_.end() ? nullptr : &found->second;

@@ -56,6 +56,8 @@ class Tasks {
 
   void begin(Transaction& tx, const StartTask& task);
   void end(Transaction& tx, const InstanceId& task);
+  /// Those of an instance. Looks at all that there are.
+  std::vector<InstanceId> of(const InstanceId& by) const;
   /// null: there is none of that id, or it has ended.
   const TaskInHand* find(const InstanceId& task) const;
 

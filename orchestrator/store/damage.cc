@@ -78,10 +78,17 @@ std::string readable(Table table, std::string_view key) {
 }  // namespace
 
 Error damaged_row(Table table, std::string_view key, std::string_view what) {
-  return {std::string(kDamagedRow),
-          fmt::format("row {} of table {} is damaged: {}; `millrace verify` shows all that is, and "
-                      "what to do",
-                      readable(table, key), table_name(table), what)};
+  std::string message = fmt::format(
+      "row {} of table {} is damaged: {}; `millrace verify` shows all that is, and what to do",
+      readable(table, key), table_name(table), what);
+  Reader reader(key);
+  reader.u32();
+  const InstanceId id{reader.id()};
+  if (table == Table::kLive && reader.ok()) {
+    message += fmt::format("; `millrace instance delete {} --damaged` removes the instance",
+                           to_string(id));
+  }
+  return {std::string(kDamagedRow), std::move(message)};
 }
 
 }  // namespace millrace

@@ -682,12 +682,22 @@ void erase_ended(Transaction& tx, const Instance& instance) {
   }
 }
 
+Result<size_t> erase_parts(Transaction& tx, NamespaceNumber space, const InstanceId& id) {
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  const std::string prefix = instance_prefix(space, id);
+  const size_t living = TRY(rows::erase_some(tx, Table::kLive, prefix, kAll));
+  return living + TRY(rows::erase_some(tx, Table::kEnded, prefix, kAll));
+}
+
+void erase_idempotency(Transaction& tx, const Instance& head) {
+  if (head.idempotency_key.empty()) return;
+  tx.erase(Table::kIdempotency,
+           workflow_prefix(head.revision.workflow).append(head.idempotency_key));
+}
+
 void erase_instance(Transaction& tx, const Instance& instance) {
   erase_ended(tx, instance);
-  if (!instance.idempotency_key.empty()) {
-    tx.erase(Table::kIdempotency,
-             workflow_prefix(instance.revision.workflow).append(instance.idempotency_key));
-  }
+  erase_idempotency(tx, instance);
 }
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {

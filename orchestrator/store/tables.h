@@ -144,6 +144,13 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 /// one.
 void erase_ended(Transaction& tx, const Instance& instance);
 
+/// Erases every row of an instance, living or ended, whatever the rows hold. Its history and its
+/// idempotency key are left. Returns how many rows there were.
+Result<size_t> erase_parts(Transaction& tx, NamespaceNumber space, const InstanceId& id);
+
+/// Erases the idempotency key with which it was started, if there was one.
+void erase_idempotency(Transaction& tx, const Instance& head);
+
 /// Removes one that has ended, with its idempotency key. Its history is left, for purge_history().
 void erase_instance(Transaction& tx, const Instance& instance);
 

@@ -44,12 +44,6 @@ std::string start(World& world, const std::string& workflow = kOrder) {
 
 InstanceId key(const std::string& id) { return *parse_instance_id(id); }
 
-std::string code(World& world, Command command) {
-  const Answered answer = world.command(std::move(command));
-  world.settle();
-  return (**answer).has_value() ? "ok" : (**answer).error().code;
-}
-
 std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
 
 TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
@@ -469,10 +463,10 @@ TEST(Attempts, OfACancelledCallAreShown) {
 TEST(Retry, IsForThoseThatHaveFailed) {
   World world;
   const std::string id = start(world, kFailing);
-  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.living");
+  EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.living");
   world.must(CancelInstance{"default", key(id)});
-  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.not_failed");
-  EXPECT_EQ(code(world, RetryInstance{"default", InstanceId{}}), "instance.not_found");
+  EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.not_failed");
+  EXPECT_EQ(world.refusal(RetryInstance{"default", InstanceId{}}).code, "instance.not_found");
 }
 
 TEST(Retry, PastTheExecutionsDeadlineItHasToBeExtended) {
@@ -485,7 +479,7 @@ states:
 )");
   world.run_for(hours(1));
   EXPECT_EQ(status(world, id), "timedout");
-  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.deadline_passed");
+  EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.deadline_passed");
   world.must(RetryInstance{"default", key(id), true});
   world.run_for(minutes(59));
   EXPECT_EQ(status(world, id), "waiting");
@@ -562,14 +556,14 @@ TEST(Rerun, BeginsAtThatStateWithTheDataItHad) {
   world.must(RerunInstance{"default", key(id), "pay"});
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   EXPECT_EQ(world.functions.tasks()[1].input, R"({"prepared":1})");
-  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "pay"}), "instance.living");
+  EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "pay"}).code, "instance.living");
 }
 
 TEST(Rerun, IsRefusedWhereTheHistoryHasNoDataOrTheWorkflowNoSuchState) {
   World world;
   const std::string id = failed(world);
-  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "ship"}), "instance.no_data");
-  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "nowhere"}), "instance.no_state");
+  EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "ship"}).code, "instance.no_data");
+  EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "nowhere"}).code, "instance.no_state");
 }
 
 TEST(Restart, OfASingularWorkflowWaitsForNoOther) {
@@ -584,10 +578,11 @@ states:
   world.settle();
   const std::string other = world.start("order")["id"];
   world.settle();
-  EXPECT_EQ(code(world, RestartInstance{"default", key(id)}), "direktiv.mutex");
+  EXPECT_EQ(world.refusal(RestartInstance{"default", key(id)}).code, "direktiv.mutex");
   world.must(CancelInstance{"default", key(other)});
   world.must(RestartInstance{"default", key(id)});
-  EXPECT_EQ(code(world, StartInstance{.space = "default", .workflow = "order"}), "direktiv.mutex");
+  EXPECT_EQ(world.refusal(StartInstance{.space = "default", .workflow = "order"}).code,
+            "direktiv.mutex");
 }
 
 TEST(Restart, OfAnInstanceThatEndsAtOnceWithItsInputLeavesItReadable) {

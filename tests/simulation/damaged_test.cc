@@ -180,6 +180,105 @@ TEST_F(Damaged, AHeadOfAnotherInstanceIsNotTakenForTheOwn) {
               HasSubstr("it is the head of another instance"));
 }
 
+/// Makes the input of an instance something else than JSON.
+std::function<void(Transaction& tx)> damage_to_input(const std::string& id) {
+  return [id](Transaction& tx) { tx.put(Table::kLive, part_of(id, Part::kInput), "{"); };
+}
+
+TEST_F(Damaged, AnInstanceIsRemovedByAnOperator) {
+  world.apply(kWaits);
+  const std::string id = world.must(
+      StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
+  const std::string sound = world.start("waits")["id"];
+  world.must(PutVariable{.place = {.space = "default", .instance = parse_instance_id(id)},
+                         .key = "k",
+                         .value = {.bytes = "v"}});
+  damage(damage_to_input(id));
+  const DeleteInstance remove{.space = "default", .instance = *parse_instance_id(id)};
+  const Error refused = world.refusal(remove);
+  EXPECT_EQ(refused.code, kDamagedRow);
+  EXPECT_THAT(refused.message, HasSubstr("`millrace instance delete " + id + " --damaged`"));
+
+  DeleteInstance damaged = remove;
+  damaged.damaged = true;
+  EXPECT_EQ(world.must(damaged)["deleted"], true);
+  EXPECT_EQ(world.refusal(damaged).code, "instance.not_found");
+  EXPECT_EQ(world.must(StartInstance{
+                .space = "default", .workflow = "waits", .idempotency_key = "once"})["created"],
+            true);
+  world.checks_store = true;  // nothing of it is left
+  world.restart();
+  world.publish("go", "go");
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.instance(sound)["status"], "complete");
+  EXPECT_EQ(world.processor().damages().count(), 0U);
+}
+
+TEST_F(Damaged, AnInstanceWithoutAHeadIsRemovedByAnOperator) {
+  world.apply(kWaits);
+  const std::string id = world.start("waits")["id"];
+  damage([&](Transaction& tx) { tx.erase(Table::kLive, part_of(id, Part::kHead)); });
+  const DeleteInstance remove{
+      .space = "default", .instance = *parse_instance_id(id), .damaged = true};
+  EXPECT_EQ(world.must(remove)["deleted"], true);
+  EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
+}
+
+TEST_F(Damaged, ASoundInstanceIsNotRemovedAsADamagedOne) {
+  world.apply(kWaits);
+  const std::string id = world.start("waits")["id"];
+  EXPECT_EQ(world
+                .refusal(DeleteInstance{
+                    .space = "default", .instance = *parse_instance_id(id), .damaged = true})
+                .code,
+            "instance.living");
+  EXPECT_EQ(world.instance(id)["status"], "waiting");
+}
+
+TEST_F(Damaged, TheCallerOfARemovedInstanceGetsAnError) {
+  world.apply(kWaits);
+  world.apply(R"(
+id: calls
+functions: [{id: child, type: subflow, workflow: waits}]
+states:
+- id: call
+  type: action
+  action: {function: child}
+  catch: [{error: direktiv.cancels.api, transition: caught}]
+- {id: caught, type: noop}
+)");
+  const std::string caller = world.start("calls")["id"];
+  world.settle();
+  const std::string child = world.instance(caller)["calls"][0]["instance"];
+  damage(damage_to_input(child));
+  world.must(
+      DeleteInstance{.space = "default", .instance = *parse_instance_id(child), .damaged = true});
+  world.settle();
+  EXPECT_EQ(world.instance(caller)["status"], "complete");
+  EXPECT_EQ(world.instance(caller)["state"], "caught");
+}
+
+TEST_F(Damaged, InstancesGoWithTheirWorkflowAndTheirNamespace) {
+  world.must(CreateNamespace{.name = "shop"});
+  world.apply(kWaits);
+  world.apply(kWaits, "shop");
+  const std::string one = world.start("waits")["id"];
+  world.start("waits");
+  const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
+  damage([&](Transaction& tx) {
+    damage_to_input(one)(tx);
+    const std::string key = rows::instance_prefix(NamespaceNumber(2), *parse_instance_id(two));
+    tx.put(Table::kLive, key + static_cast<char>(Part::kInput), "{");
+  });
+  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+            (Json{{"cancelled", 2}}));
+  EXPECT_EQ(world.must(DeleteNamespace{.name = "shop", .cancel = true}), (Json{{"cancelled", 1}}));
+  world.settle();
+  world.checks_store = true;
+  world.restart();
+  EXPECT_EQ(world.processor().damages().count(), 0U);
+}
+
 TEST_F(Damaged, AVariableIsAnErrorThatAWorkflowCanCatch) {
   world.apply(R"(
 id: reads
@@ -352,6 +451,15 @@ TEST(DamagedStart, IsRefusedWhereTwoNamespacesHaveOneNumber) {
       [&](Transaction& tx) { write_namespace(tx, "twin", {.number = NamespaceNumber(1)}); });
   EXPECT_EQ(error.code, kDamagedRow);
   EXPECT_THAT(error.message, HasSubstr("row twin of table namespaces is damaged"));
+}
+
+// The purge of a deleted namespace erases what its workflows' numbers name.
+TEST(DamagedStart, IsRefusedWhereAWorkflowHasTheNumberOfOneInADeletedNamespace) {
+  const Error error = refusal_of([&](Transaction& tx) {
+    write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
+  });
+  EXPECT_EQ(error.code, kDamagedRow);
+  EXPECT_THAT(error.message, HasSubstr("it has number 1, and so has workflow \"waits\""));
 }
 
 }  // namespace

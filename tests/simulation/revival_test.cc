@@ -28,12 +28,6 @@ std::string start(World& world, const std::string& workflow, Json input = Json::
 
 std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
 
-std::string code(World& world, Command command) {
-  const Answered answer = world.command(std::move(command));
-  world.settle();
-  return (**answer).has_value() ? "ok" : (**answer).error().code;
-}
-
 void fail_newest(World& world, std::string code = "down") {
   world.functions.tell({world.functions.tasks().back().id,
                         TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
@@ -130,7 +124,7 @@ states:
   world.run_for(hours(1));
   EXPECT_EQ(status(world, id), "failed");
   EXPECT_EQ(world.instance(id)["failedState"], "wait");
-  EXPECT_EQ(code(world, RetryInstance{"default", key(id)}), "instance.deadline_passed");
+  EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.deadline_passed");
   world.must(RetryInstance{"default", key(id), true});
   EXPECT_EQ(world.instance(id)["state"], "wait");
   EXPECT_EQ(status(world, id), "waiting");
@@ -255,7 +249,7 @@ states:
   world.must(RerunInstance{"default", key(id), "pay"});
   EXPECT_EQ(world.functions.tasks().back().input, "2");
   answer_newest(world, "c");
-  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "again"}), "instance.no_data");
+  EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "again"}).code, "instance.no_data");
 }
 
 TEST(Rerun, HasNotTheDataOfAnEarlierEntryWhereTheLastOneNeitherWaitedNorActed) {
@@ -277,7 +271,7 @@ states:
                                {{"n", {{"x", 1}}}});
   answer_newest(world, "a");
   ASSERT_EQ(status(world, id), "complete");
-  EXPECT_EQ(code(world, RerunInstance{"default", key(id), "pay"}), "instance.no_data");
+  EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "pay"}).code, "instance.no_data");
 }
 
 TEST(Rerun, OfTheStateThatFailedHasItsDataThoughItDidNothing) {

@@ -196,6 +196,14 @@ Json World::must(Command asked) {
   return must_have(std::move(**answered));
 }
 
+Error World::refusal(Command asked) {
+  const Answered answered = command(std::move(asked));
+  settle();
+  CHECK(answered->has_value(), "the command was not answered");
+  CHECK(!(**answered).has_value(), "the command was not refused");
+  return (**answered).error();
+}
+
 Json World::apply(const std::string& yaml, const std::string& space) {
   return must(application(yaml, space));
 }

@@ -123,6 +123,8 @@ class World {
   Json apply(const std::string& yaml, const std::string& space = "default");
   Json start(const std::string& workflow, Json input = Json::object(), std::string key = "");
   Json must(Command command);
+  /// A command that must be refused, with its error.
+  Error refusal(Command command);
   static ApplyWorkflow application(const std::string& yaml, std::string space = "default");
 
   /// Stores an event in the stream, as somebody else's publishing; nothing is read yet.
