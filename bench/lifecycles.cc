@@ -57,7 +57,7 @@ class Load {
     std::unique_lock guard(lock_);
     for (size_t i = 0; i < std::min(plan_.in_flight, plan_.count); ++i) go_on();
     client_.flush();
-    finished_.wait(guard, [&] { return took_.size() == plan_.count; });
+    finished_.wait(guard, [&] { return took_.size() >= plan_.count; });
     return took_;
   }
 
@@ -92,7 +92,7 @@ class Load {
     const std::lock_guard guard(lock_);
     took_.push_back(began_.at(number).seconds() * 1000);
     if (woken_ > 0 && woken_ < plan_.count) go_on();
-    if (woken_ == 0 || took_.size() == plan_.count) finished_.notify_one();
+    if (woken_ == 0 || took_.size() >= plan_.count) finished_.notify_one();
   }
 
   const LifecyclePlan plan_;
