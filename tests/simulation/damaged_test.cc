@@ -190,7 +190,7 @@ TEST_F(Damaged, AnInstanceIsRemovedByAnOperator) {
   const std::string id = world.must(
       StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
   const std::string sound = world.start("waits")["id"];
-  world.must(PutVariable{.place = {.space = "default", .instance = parse_instance_id(id)},
+  world.must(PutVariable{.place = {.space = "default", .instance = *parse_instance_id(id)},
                          .key = "k",
                          .value = {.bytes = "v"}});
   damage(damage_to_input(id));
