@@ -99,6 +99,14 @@ tl::unexpected<Error> missing(const std::filesystem::path& folder, uint64_t comm
                           folder.string(), commit, advice_for("store.corrupt")));
 }
 
+tl::unexpected<Error> emptied(const std::filesystem::path& folder, uint64_t commit) {
+  return fail(
+      "store.corrupt",
+      fmt::format("data.mdb in {} is empty, and the journal beside it begins with commit {}: "
+                  "data.mdb was emptied, removed or replaced{}",
+                  folder.string(), commit, advice_for("store.corrupt")));
+}
+
 tl::unexpected<Error> damaged(const std::filesystem::path& path, uint64_t at, uint64_t commit) {
   return fail("store.corrupt",
               fmt::format("{} is damaged at byte {}: commit {} cannot be read, later ones can{}",
@@ -207,8 +215,9 @@ Result<std::optional<Journal::Found>> Journal::find(std::optional<uint64_t> chec
   }
   const bool is_in_second = files_[0].first != next;
   if (is_in_second && files_[1].first != next) {
-    const bool is_new = !checkpointed && files_[0].first == 0 && files_[1].first == 0;
-    if (!is_new) return missing(folder, next);
+    if (checkpointed) return missing(folder, next);
+    const uint64_t first = std::max(files_[0].first, files_[1].first);
+    if (first != 0) return emptied(folder, first);
     return std::optional<Found>();
   }
   current_ = is_in_second ? 1 : 0;

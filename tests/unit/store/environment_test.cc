@@ -1,6 +1,7 @@
 #include "orchestrator/store/environment.h"
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -428,6 +429,27 @@ TEST(Environment, NothingIsCommittedThatStandsOnDamagedPages) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "store.corrupt");
   EXPECT_EQ(transaction.get(Table::kMeta, "conclusion"), std::nullopt);
+}
+
+TEST(Environment, AnEmptiedDataFileIsNamedAndNotTheJournal) {
+  const Folder folder;
+  {
+    auto environment = Environment::open(folder.path());
+    ASSERT_TRUE(environment);
+    Transaction tx(**environment);
+    for (int i = 0; i < 3; ++i) {  // both journals begin anew
+      tx.put(Table::kLive, "key", "value");
+      ASSERT_TRUE(tx.commit());
+      ASSERT_TRUE((*environment)->checkpoint());
+    }
+  }
+  std::filesystem::resize_file(folder.path() / "data.mdb", 0);
+  const auto opened = Environment::open(folder.path());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, "store.corrupt");
+  EXPECT_NE(opened.error().message.find("data.mdb was emptied, removed or replaced"),
+            std::string::npos)
+      << opened.error().message;
 }
 
 }  // namespace
