@@ -367,6 +367,7 @@ void JetStreamEvents::Reader::add_stored(StoredMessage stored) {
                                                              .stamped = position_.stamped,
                                                              .more = true,
                                                              .prefix = prefix_}));
+  note_pending(true);  // how many are behind it is not known
 }
 
 void JetStreamEvents::Reader::log_failure(const Error& error) {

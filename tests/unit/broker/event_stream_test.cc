@@ -438,6 +438,17 @@ TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
   EXPECT_EQ(events_.counts().opened, 1u) << "one consumer has read them all";
 }
 
+TEST_F(EventStreamTest, IsCaughtUpAgainBehindAMessageThatItHadToFetch) {
+  ensure();
+  events_.start({}, sink_);
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
+  client_->publish_with_status(kEventSubject, "503", "", "");
+  client_->flush();
+  ASSERT_TRUE(sink_.wait_for<UnreadableInput>(1));
+  EXPECT_TRUE(sink_.wait_for<CaughtUp>(2))
+      << "timeouts of waits for events are held back until then";
+}
+
 /// Says to the requests of consumers what a server might say, by the reply subjects that they name.
 class EventStreamStatusTest : public EventStreamTest {
  protected:
