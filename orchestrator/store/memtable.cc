@@ -103,7 +103,10 @@ const Memtable::Node* Memtable::before(std::string_view key) const {
 Memtable::Node* Memtable::at_or_after(std::string_view key) const {
   Links nodes;
   before_on_each(key, nodes);
-  return nodes[0]->next(0);
+  // The writer may have linked others behind that node meanwhile, which are less than the key too.
+  Node* node = nodes[0]->next(0);
+  while (node != nullptr && node->key() < key) node = node->next(0);
+  return node;
 }
 
 const Memtable::Version* Memtable::version_at(const Node& node, uint64_t commit) {
