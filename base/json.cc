@@ -20,9 +20,13 @@ size_t no_json_at(std::string_view text) {
   return text.find('\0');
 }
 
-/// The first byte at which nesting passes kMaxJsonDepth, or npos. Only brackets outside strings
-/// count, so it is right for any text that is JSON at all.
-size_t too_deep_at(std::string_view text) {
+/// Text that only claims to be our own (a damaged row) may nest deeper than a stack has room for.
+/// simdjson refuses the same depth.
+constexpr size_t kMaxOwnDepth = 1'024;
+
+/// The first byte at which nesting passes `most`, or npos. Only brackets outside strings count, so
+/// it is right for any text that is JSON at all.
+size_t too_deep_at(std::string_view text, size_t most = kMaxJsonDepth) {
   size_t depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -36,7 +40,7 @@ size_t too_deep_at(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxJsonDepth) return i;
+      if (++depth > most) return i;
     } else if ((c == '}' || c == ']') && depth > 0) {
       --depth;
     }
@@ -207,6 +211,10 @@ Result<Json> parse_own_json(std::string_view text) {
     if (fast_parser().parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) {
       return to_json(root);
     }
+  }
+  if (const size_t at = too_deep_at(text, kMaxOwnDepth); at != std::string_view::npos) {
+    return fail("json.depth",
+                fmt::format("JSON nests deeper than {} at byte {}", kMaxOwnDepth, at));
   }
   try {
     Json json;

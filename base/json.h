@@ -22,11 +22,11 @@ inline constexpr size_t kMaxJsonDepth = 128;
 /// Reads one JSON text (RFC 8259): valid UTF-8, no lone surrogates, numbers within a double's
 /// range, nesting at most kMaxJsonDepth. Integers keep their digits, those beyond 64 bits as
 /// base/big_integer.h has them; other numbers become the nearest double; of two members of one name
-/// the last counts. Errors: `json.malformed` (with the byte where it stopped), `json.number` (beyond
-/// a double), `json.depth`.
+/// the last counts. Errors: `json.malformed` (with the byte where it stopped), `json.number`
+/// (beyond a double), `json.depth`.
 Result<Json> parse_json(std::string_view text);
 
-/// Reads JSON that this program wrote: the same, without the bounds on what comes from outside.
+/// Reads JSON that this program wrote: the same, but it may nest up to 1 024 deep.
 Result<Json> parse_own_json(std::string_view text);
 
 /// Whether parse_own_json would take it. Costs a pass over the text, and makes no tree.

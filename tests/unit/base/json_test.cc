@@ -84,7 +84,7 @@ TEST(JsonTest, TextsAreReadAsNlohmannReadsThem) {
                            "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""}) {
     expect_as_nlohmann(text);
   }
-  expect_as_nlohmann(std::string(2000, '[') + std::string(2000, ']'));
+  expect_as_nlohmann(std::string(1'000, '[') + std::string(1'000, ']'));
   expect_as_nlohmann("\"" + std::string(size_t{2} << 20, 'x') + "\"");
 }
 
@@ -157,6 +157,19 @@ TEST(JsonTest, MinusZeroWithoutAFractionIsZero) {
 TEST(JsonTest, AnObjectOfStringsIsWrittenWithItsKeysInOrder) {
   EXPECT_EQ(object_text({}), "{}");
   EXPECT_EQ(object_text({{"b", "1\n"}, {"a", "\""}}), R"({"a":"\"","b":"1\n"})");
+}
+
+TEST(OwnJson, ThatNestsDeeperThanAStackHasRoomForIsRefused) {
+  for (const std::string inner : {"1", R"("\u0041")"}) {  // with \u another parser reads it
+    const auto nested = [&](size_t depth) {
+      return std::string(depth, '[') + inner + std::string(depth, ']');
+    };
+    EXPECT_TRUE(is_own_json(nested(200))) << inner;
+    for (const size_t depth : {size_t{2'000}, size_t{200'000}, size_t{4'000'000}}) {
+      EXPECT_FALSE(is_own_json(nested(depth))) << inner << depth;
+      EXPECT_EQ(parse_own_json(nested(depth)).error().code, "json.depth") << inner << depth;
+    }
+  }
 }
 
 }  // namespace
