@@ -23,6 +23,11 @@ constexpr unsigned kMaxReaders = 512;
 constexpr const char* kJournalTree = "journal";
 constexpr std::string_view kCheckpointedKey = "checkpointed";
 
+/// The row of `meta` that has the store's format (tables.cc), and the first format of which every
+/// store has all of kTables.
+constexpr std::string_view kFormatKey = "format";
+constexpr uint64_t kFormatOfTrees = 5;
+
 MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 
 std::string_view to_view(const MDB_val& val) {
@@ -93,6 +98,7 @@ Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& fo
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
   TRY(file->open_map(0));
   TRY(file->fill_to_length());
+  TRY(file->check_trees());
   TRY(file->open_trees());
   return file;
 }
@@ -183,6 +189,30 @@ Status LmdbFile::find_trees() {
   // Handles of trees are kept by a transaction that is committed.
   const int failed = mdb_txn_commit(txn.release());
   if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
+  return {};
+}
+
+/// open_trees() would make a missing tree anew, empty: its rows would be lost without a word.
+Status LmdbFile::check_trees() {
+  TRY(find_trees());
+  if (journal_tree_ == kNoTree) return {};  // a new file
+  const auto refuse = [&](const char* name) {
+    return fail("store.corrupt",
+                fmt::format("data.mdb in {} has no tree \"{}\", which every store of "
+                            "format {} has{}",
+                            folder_.string(), name, kFormatOfTrees, advice_for("store.corrupt")));
+  };
+  if (tree(Table::kMeta) == kNoTree) return refuse(table_name(Table::kMeta));
+  const TxnHandle txn = TRY(begin(MDB_RDONLY));
+  MDB_val key = to_val(kFormatKey);
+  MDB_val value;
+  const int failed = mdb_get(txn.get(), tree(Table::kMeta), &key, &value);
+  if (failed == MDB_NOTFOUND) return {};  // nothing was checkpointed yet
+  if (failed != 0) return tl::unexpected(error(failed, "reading the format"));
+  if (Reader(to_view(value)).u64() < kFormatOfTrees) return {};  // an older store gets them now
+  for (const auto& [table, name] : kTables) {
+    if (tree(table) == kNoTree) return refuse(name);
+  }
   return {};
 }
 

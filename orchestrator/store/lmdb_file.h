@@ -92,6 +92,7 @@ class LmdbFile {
   Status check_length();
   Status open_trees();
   Status find_trees();
+  Status check_trees();
   int descriptor() const;
   Result<TxnHandle> begin(unsigned flags) const;
   unsigned tree(Table table) const { return trees_[static_cast<uint8_t>(table)]; }

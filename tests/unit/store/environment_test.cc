@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/support/file_faults.h"
 #include "tests/unit/store/folder.h"
@@ -450,6 +451,41 @@ TEST(Environment, AnEmptiedDataFileIsNamedAndNotTheJournal) {
   EXPECT_NE(opened.error().message.find("data.mdb was emptied, removed or replaced"),
             std::string::npos)
       << opened.error().message;
+}
+
+/// Replaces a word wherever it stands in a file.
+void replace_in(const std::filesystem::path& path, std::string_view from, std::string_view to) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  for (size_t at = 0; (at = bytes.find(from, at)) != std::string::npos; at += to.size()) {
+    bytes.replace(at, from.size(), to);
+  }
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+TEST(Environment, ATreeThatIsMissingRefusesTheStartAndIsNotMadeAnew) {
+  const Folder folder;
+  {
+    auto environment = Environment::open(folder.path()).value();
+    Transaction tx(*environment);
+    ASSERT_TRUE(check_format(tx));
+  }
+  for (const char* const tree : {"live", "variables", "dead_letters", "meta"}) {
+    std::string other = tree;
+    other.back() = '#';
+    replace_in(folder.path() / "data.mdb", tree, other);
+    for (int start = 0; start < 2; ++start) {
+      const auto opened = Environment::open(folder.path());
+      ASSERT_FALSE(opened) << tree << start;
+      EXPECT_EQ(opened.error().code, "store.corrupt");
+      EXPECT_NE(opened.error().message.find(fmt::format("has no tree \"{}\"", tree)),
+                std::string::npos)
+          << opened.error().message;
+    }
+    replace_in(folder.path() / "data.mdb", other, tree);
+  }
+  EXPECT_TRUE(Environment::open(folder.path()));
 }
 
 }  // namespace
