@@ -129,6 +129,15 @@ const WorkflowEntry* Catalog::find_workflow(WorkflowNumber number) const {
   return found == workflows_.end() ? nullptr : &found->second;
 }
 
+Status Catalog::check_owner(const Instance& head) const {
+  const WorkflowEntry* const entry = find_workflow(head.revision.workflow);
+  if (entry == nullptr || entry->space == head.space) return {};
+  return tl::unexpected(damaged_instance(
+      head.space, head.id,
+      fmt::format("its workflow has number {}, which is \"{}\" in namespace \"{}\"",
+                  static_cast<uint32_t>(entry->number), entry->id, name_of(entry->space))));
+}
+
 Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Revision revision) {
   if (const auto found = definitions_.find(revision); found != definitions_.end()) {
     return found->second;

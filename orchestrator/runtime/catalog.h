@@ -62,6 +62,9 @@ class Catalog {
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
   const WorkflowEntry* find_workflow(NamespaceNumber space, std::string_view id) const;
   const WorkflowEntry* find_workflow(WorkflowNumber number) const;
+  /// Error `store.damaged_row`: the workflow of the instance belongs to another namespace. One that
+  /// was deleted belongs to none.
+  Status check_owner(const Instance& head) const;
 
   /// The definition of a revision. Error `store.corrupt` if it is gone or no longer loads.
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);

@@ -287,6 +287,11 @@ Result<std::optional<Instance>> Commands::removable(TimePoint now, NamespaceNumb
                             to_string(command.instance), to_string((*living)->instance.status)));
   }
   Result<Instance> ended = instance_of(command.space, command.instance);
+  if (ended) {
+    if (const Status owned = draft_.catalog.check_owner(*ended); !owned) {
+      ended = tl::unexpected(owned.error());
+    }
+  }
   if (ended) return *std::move(ended);
   if (is_removed(ended.error())) return std::nullopt;
   return tl::unexpected(ended.error());

@@ -123,6 +123,7 @@ Result<Touched*> Instances::touch_sound(TimePoint now, NamespaceNumber space,
   if (!draft_.catalog.has_namespace(space)) return nullptr;  // it was deleted
   auto instance = TRY(read_living(draft_.tx, space, id));
   if (!instance) return nullptr;
+  TRY(draft_.catalog.check_owner(*instance));
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance->revision));
   TRY(check_instance(*workflow, *instance, now));
   Touched& touched = touched_[id];
@@ -139,7 +140,8 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, cons
   const auto read = read_head_anywhere(draft_.tx, space, id);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   Removed removed{.rows = TRY(erase_parts(draft_.tx, space, id))};
-  if (read && *read) {
+  // One whose workflow is another namespace's may be a copy: what it names is not its own.
+  if (read && *read && draft_.catalog.check_owner(**read)) {
     const Instance& head = **read;
     removed.last_history = head.last_history;
     erase_idempotency(draft_.tx, head);

@@ -40,7 +40,8 @@ class Living {
   }
   void add(WorkflowNumber workflow, int64_t by) {
     size_t& count = counts_[workflow];
-    count += static_cast<size_t>(by);
+    // One whose rows are damaged was not counted when it was read.
+    count = by < 0 && count < static_cast<size_t>(-by) ? 0 : count + static_cast<size_t>(by);
     if (count == 0) counts_.erase(workflow);
   }
 

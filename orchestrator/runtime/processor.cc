@@ -150,6 +150,10 @@ Status Processor::load_caches() {
       ++orphans;
       return;
     }
+    if (const Status owned = catalog_.check_owner(head); !owned) {
+      damaged(owned.error());
+      return;
+    }
     const Status waits = waiting_.update(catalog_.name_of(head.space), head);
     if (!waits) damaged(damaged_instance(head.space, head.id, waits.error().message));
     living_.began(head.revision.workflow);

@@ -279,6 +279,25 @@ TEST_F(Damaged, InstancesGoWithTheirWorkflowAndTheirNamespace) {
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
+TEST_F(Damaged, AnInstanceOfAWorkflowOfAnotherNamespaceStandsStillAndHoldsUpNoDeletion) {
+  world.must(CreateNamespace{.name = "shop"});
+  world.must(CreateNamespace{.name = "other"});
+  world.apply(kWaits, "shop");
+  world.apply(kWaits, "other");
+  world.must(StartInstance{.space = "shop", .workflow = "waits"});
+  const std::string id = world.must(StartInstance{.space = "other", .workflow = "waits"})["id"];
+  damage([&](Transaction& tx) {
+    auto head = read_living(tx, NamespaceNumber(3), *parse_instance_id(id));
+    ASSERT_TRUE(head && *head);
+    (*head)->revision.workflow = WorkflowNumber(1);
+    write_instance(tx, **head, {});
+  });
+  EXPECT_THAT(dump_json(world.processor().damages().list()),
+              HasSubstr("which is \\\"waits\\\" in namespace \\\"shop\\\""));
+  EXPECT_EQ(world.refusal(CancelInstance{"other", *parse_instance_id(id)}).code, kDamagedRow);
+  EXPECT_EQ(world.must(DeleteNamespace{.name = "shop", .cancel = true}), (Json{{"cancelled", 1}}));
+}
+
 TEST_F(Damaged, AVariableIsAnErrorThatAWorkflowCanCatch) {
   world.apply(R"(
 id: reads
