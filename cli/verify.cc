@@ -1,12 +1,20 @@
 // `millrace verify`: whether the rows of a store fit together. A store that no server has open is
 // read where it lies, and nothing in it is changed; of one that is in use the server is asked, for
 // a part of it is only in the server's memory.
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/verbs.h"
 #include "orchestrator/runtime/store_check_options.h"
@@ -75,10 +83,8 @@ Fallible<Json> ask_owner(Session& session, const std::string& data, const Error&
   return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
 }
 
-Fallible<Json> check(Session& session, const VerifyOptions& options) {
-  if (options.data.empty()) {
-    return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
-  }
+/// {"report": …} or {"code", "message"}, as one text.
+std::string check_here(Session& session, const VerifyOptions& options) {
   Progress progress(session.console, session.console.err_is_terminal);
   StoreCheckOptions checks = store_check_options();
   checks.progress = [&](uint64_t rows, uint64_t of) {
@@ -86,8 +92,61 @@ Fallible<Json> check(Session& session, const VerifyOptions& options) {
     return true;  // a signal may end it at any time: nothing is written
   };
   const auto report = check_folder(options.data, options.secret_key_file, checks);
-  if (report) return to_json(*report);
-  const Error& error = report.error();
+  const Json result =
+      report ? Json{{"report", to_json(*report)}}
+             : Json{{"code", report.error().code}, {"message", report.error().message}};
+  return result.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Error system_failure(const char* doing) {
+  return {"system", fmt::format("{}: {}", doing, std::strerror(errno))};
+}
+
+/// check_here() in a process of its own: LMDB trusts the pages of data.mdb, so a damaged page may
+/// end the process that reads it. Then that is what the check has found.
+Result<Json> check_apart(Session& session, const VerifyOptions& options) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return tl::unexpected(system_failure("making a pipe"));
+  const pid_t child = ::fork();
+  if (child < 0) return tl::unexpected(system_failure("starting a process for the check"));
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::close(ends[0]);
+    const std::string text = check_here(session, options);
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t some = ::write(ends[1], text.data() + done, text.size() - done);
+      if (some <= 0) ::_exit(1);
+      done += static_cast<size_t>(some);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 65'536> some;
+  for (ssize_t got; (got = ::read(ends[0], some.data(), some.size())) > 0;) {
+    text.append(some.data(), static_cast<size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFSIGNALED(status)) return parse_own_json(text);
+  const int signal = WTERMSIG(status);
+  if (signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT) {
+    return Json{{"report", to_json(damaged_files(fmt::format(
+                               "a page of data.mdb is damaged: reading it ended the check ({})",
+                               strsignal(signal))))}};
+  }
+  return fail("system", fmt::format("the check was ended: {}", strsignal(signal)));
+}
+
+Fallible<Json> check(Session& session, const VerifyOptions& options) {
+  if (options.data.empty()) {
+    return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
+  }
+  const Result<Json> checked = check_apart(session, options);
+  if (!checked) return give_up(ExitCode::kFailed, checked.error().code, checked.error().message);
+  if (checked->contains("report")) return checked->at("report");
+  const Error error{checked->at("code"), checked->at("message")};
   if (error.code == "store.locked") return ask_owner(session, options.data, error);
   return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
                  error.code, error.message);

@@ -1,4 +1,7 @@
 // `millrace verify`: of a folder that no server has, and of one that a server has open.
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include "orchestrator/store/tables.h"
@@ -71,6 +74,35 @@ TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
   EXPECT_THAT(table.output, HasSubstr("instance.stuck"));
   EXPECT_THAT(table.output, HasSubstr(id));
   EXPECT_THAT(table.errors, HasSubstr("1 finding\n"));
+}
+
+/// LMDB trusts its pages: some damage ends the process that reads them.
+TEST_F(Verify, EndsWithAFindingWhateverPageIsDamaged) {
+  millrace_.apply(kWait);
+  for (int i = 0; i < 40; ++i) millrace_.start_instance("wait", {{"n", std::string(500, 'x')}});
+  millrace_.stop();
+  ASSERT_TRUE(Environment::open(millrace_.data()).value()->checkpoint());
+  constexpr std::streamoff kPage = 4'096;
+  constexpr std::streamoff kFlags = 10;  // of a page's head
+  const std::filesystem::path file = millrace_.data() / "data.mdb";
+  const auto pages = static_cast<std::streamoff>(std::filesystem::file_size(file)) / kPage;
+  size_t damaged = 0;
+  for (std::streamoff page = 2; page < pages; ++page) {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekg(page * kPage + kFlags);
+    const int before = bytes.get();
+    const auto write = [&](int flags) {
+      bytes.seekp(page * kPage + kFlags).put(static_cast<char>(flags)).flush();
+    };
+    write(before ^ 0x03);  // a leaf for a branch
+    const ProcessEnd end = verify();
+    EXPECT_TRUE(end.code == 0 || end.code == 1) << page << ": " << end.code << end.errors;
+    EXPECT_EQ(report_of(end)["sound"], end.code == 0) << page;
+    damaged += report_of(end)["codes"].contains("store.damaged") ? 1U : 0U;
+    write(before);
+  }
+  EXPECT_GT(damaged, 0U);
+  EXPECT_EQ(verify().code, 0);
 }
 
 TEST_F(Verify, NamesTheFolderWhereThereIsNoStore) {

@@ -5,19 +5,27 @@
 
 namespace millrace {
 
+namespace {
+
+void add(StoreReport& report, StoreFault fault, const char* file, std::string_view found) {
+  ++report.codes[std::string(kind_of(fault).code)];
+  report.findings.push_back({.fault = fault, .table = file, .found = std::string(found)});
+}
+
+}  // namespace
+
+StoreReport damaged_files(std::string_view found) {
+  StoreReport report;
+  add(report, StoreFault::kStoreDamaged, "files", found);
+  return report;
+}
+
 Result<StoreReport> check_folder(const std::filesystem::path& folder,
                                  const std::filesystem::path& key_file,
                                  const StoreCheckOptions& options) {
-  const auto found = [](StoreReport& report, StoreFault fault, const char* file,
-                        const Error& error) {
-    ++report.codes[std::string(kind_of(fault).code)];
-    report.findings.push_back({.fault = fault, .table = file, .found = error.message});
-  };
   const auto opened = Environment::open(folder, {.key_file = key_file, .read_only = true});
   if (!opened && opened.error().code == "store.corrupt") {
-    StoreReport report;
-    found(report, StoreFault::kStoreDamaged, "files", opened.error());
-    return report;
+    return damaged_files(opened.error().message);
   }
   if (!opened) return tl::unexpected(opened.error());
   const Environment& environment = **opened;
@@ -30,7 +38,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
   StoreReport report = TRY(check_store(view, checked));
   const auto note = InHand::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());
-  if (!note) found(report, StoreFault::kNoteDamaged, "in-hand", note.error());
+  if (!note) add(report, StoreFault::kNoteDamaged, "in-hand", note.error().message);
   return report;
 }
 

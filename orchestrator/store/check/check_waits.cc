@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/excerpt.h"
 #include "matchers/pattern.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/store/check/checker.h"
@@ -218,9 +219,9 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     if (detail->contains("run") != head.awaits_run) {
       wrong(head.awaits_run ? "it awaits its next run, and its history tells of another attempt"
                             : "its history tells of its next run, and it does not await one");
-    } else if (detail->value("at", at) != at) {
+    } else if (const Json told = detail->value("at", Json(at)); told != at) {
       wrong(fmt::format("its retry is due at {}, and its history tells of {}", at,
-                        detail->value("at", "")));
+                        excerpt(dump_json(told))));
     }
   }
   if (is_wrong || head.state >= workflow->states.size()) return;

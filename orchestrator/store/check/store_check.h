@@ -39,6 +39,9 @@ struct StoreCheckOptions {
 /// `check.stopped`; `store.version` (the store has a newer format than this release reads).
 Result<StoreReport> check_store(const View& view, const StoreCheckOptions& options);
 
+/// The report of a folder whose files cannot be read: one finding, `store.damaged`.
+StoreReport damaged_files(std::string_view found);
+
 /// Opens the store in that folder to be read only and checks it, and the files beside it. Damage of
 /// files that keeps the store from being opened is a finding. Errors: those of Environment::open
 /// but `store.corrupt`, and those of check_store. An empty `key_file` is the one in the folder;
