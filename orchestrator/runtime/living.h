@@ -19,7 +19,10 @@ class Living {
   }
 
   void began(WorkflowNumber workflow) { change(workflow, 1); }
-  void ended(WorkflowNumber workflow) { change(workflow, -1); }
+  /// An instance whose rows were damaged at the start was not counted.
+  void ended(WorkflowNumber workflow) {
+    if (any(workflow)) change(workflow, -1);
+  }
 
   /// The batch in hand is on disk, or it is lost.
   void committed() { batch_.clear(); }
@@ -40,8 +43,7 @@ class Living {
   }
   void add(WorkflowNumber workflow, int64_t by) {
     size_t& count = counts_[workflow];
-    // One whose rows are damaged was not counted when it was read.
-    count = by < 0 && count < static_cast<size_t>(-by) ? 0 : count + static_cast<size_t>(by);
+    count += static_cast<size_t>(by);
     if (count == 0) counts_.erase(workflow);
   }
 
