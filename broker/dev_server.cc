@@ -68,7 +68,8 @@ void close_file(int& file) {
 
 Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) {
   const char* const named = std::getenv(kServerVariable);
-  if (settings.program.empty()) settings.program = named == nullptr ? "nats-server" : named;
+  if (settings.program.empty())
+    settings.program = named == nullptr || *named == '\0' ? "nats-server" : named;
   const std::string program = find_program(settings.program);
   if (program.empty()) {
     return fail("broker.no_server",

@@ -112,6 +112,11 @@ class JetStreamPublisher::Sender {
     return answered_.wait_for(lock, at_most, [this] { return unanswered_ == 0; });
   }
 
+  Status health() const {
+    if (connection_.connected()) return {};
+    return fail("broker.unreachable", "events are not sent: there is no connection to the broker");
+  }
+
   size_t waiting() const {
     const std::lock_guard lock(mutex_);
     return unanswered_;
@@ -311,6 +316,8 @@ void JetStreamPublisher::publish(NatsMessage message, Done done) {
 }
 
 bool JetStreamPublisher::flush(Duration at_most) { return sender_->flush(at_most); }
+
+Status JetStreamPublisher::health() const { return sender_->health(); }
 
 size_t JetStreamPublisher::waiting() const { return sender_->waiting(); }
 

@@ -31,6 +31,9 @@ class JetStreamPublisher : public Publisher {
 
   void publish(NatsMessage message, Done done) override;
 
+  /// `broker.unreachable` while messages cannot be sent: each one fails with the same error.
+  Status health() const;
+
   /// Waits until all that was handed in is answered; false: not within `at_most`.
   bool flush(Duration at_most);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/descriptor_limit.h"
 #include "broker/dev_server.h"
 #include "cli/end_reason.h"
 #include "cli/serve.h"
@@ -90,6 +91,7 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
 }  // namespace
 
 int run_dev(const DevOptions& options) {
+  if (const Status limit = raise_descriptor_limit(); !limit) return fail_to_start(limit.error());
   auto launcher = JqLauncher::start();
   if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals;

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/descriptor_limit.h"
 #include "cli/end_reason.h"
 #include "cli/server.h"
 #include "cli/signals.h"
@@ -50,6 +51,7 @@ int fail_to_start(const Error& error) {
 }
 
 int run_serve(const ServeOptions& options) {
+  if (const Status limit = raise_descriptor_limit(); !limit) return fail_to_start(limit.error());
   auto launcher = JqLauncher::start();
   if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals({SIGHUP});

@@ -237,6 +237,7 @@ class Server::Parts {
              .metrics = metrics_,
              .losses = losses_,
              .reads_events = [this] { return reads_events(); },
+             .sends_events = [this] { return publisher_->health(); },
              .runs_tasks = [this] { return workers_.health(); },
              .evaluates = [this] { return evaluates(); },
              .levels = [this] { return levels(); },

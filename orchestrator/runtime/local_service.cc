@@ -148,6 +148,7 @@ Result<Json> LocalService::check_rows() {
 Status LocalService::ready() {
   TRY(parts_.processor.started());
   TRY(parts_.reads_events());
+  TRY(parts_.sends_events());
   TRY(parts_.runs_tasks());
   TRY(parts_.evaluates());
   return parts_.processor.ready();
@@ -156,6 +157,7 @@ Status LocalService::ready() {
 std::string LocalService::metrics() {
   PartLevels levels = parts_.levels();
   levels.reads_events = parts_.reads_events().has_value();
+  levels.sends_events = parts_.sends_events().has_value();
   levels.runs_tasks = parts_.runs_tasks().has_value();
   parts_.metrics.set(levels);
   return parts_.metrics.text();

@@ -30,6 +30,7 @@ class LocalService final : public Service {
     Metrics& metrics;
     const BrokerLosses& losses;
     std::function<Status()> reads_events;  ///< whether the event stream is being read, or why not
+    std::function<Status()> sends_events;  ///< whether events can be sent, or why not
     std::function<Status()> runs_tasks;    ///< whether tasks go out and answers come in, or why not
     std::function<Status()> evaluates;     ///< whether evaluations have a worker, or why not
     std::function<PartLevels()> levels;    ///< but for what the three above say

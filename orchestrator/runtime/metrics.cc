@@ -130,6 +130,8 @@ struct Metrics::Series {
   std::mutex parts_lock;  // guards what follows
   prometheus::Gauge& reads_events =
       gauge("millrace_reads_events", "1 while the event stream is being read.");
+  prometheus::Gauge& sends_events =
+      gauge("millrace_sends_events", "1 while events can be sent to the broker.");
   prometheus::Gauge& runs_tasks =
       gauge("millrace_runs_tasks", "1 while tasks are sent to the broker and answers read.");
   Followed consumers{counter("millrace_event_consumers_total",
@@ -223,6 +225,7 @@ void Metrics::set(const Levels& levels) {
 void Metrics::set(const PartLevels& levels) {
   const std::lock_guard lock(series_->parts_lock);
   series_->reads_events.Set(levels.reads_events ? 1 : 0);
+  series_->sends_events.Set(levels.sends_events ? 1 : 0);
   series_->runs_tasks.Set(levels.runs_tasks ? 1 : 0);
   series_->consumers.set(levels.consumers);
   series_->consumer_gaps.set(levels.consumer_gaps);

@@ -29,6 +29,7 @@ struct Levels {
 /// process began.
 struct PartLevels {
   bool reads_events = false;
+  bool sends_events = false;
   bool runs_tasks = false;
 
   uint64_t consumers = 0;               ///< made to read the event stream

@@ -1,0 +1,80 @@
+// A cluster of three NATS servers: each stream is kept by all of them, and each of them may end.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/nats_cluster.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kOrder = R"(id: order
+start: {type: event, event: {type: ordered}}
+states:
+  - id: pay
+    type: consumeEvent
+    event: {type: paid, context: {order: 'jq(.ordered.id)'}}
+    transition: tell
+  - id: tell
+    type: generateEvent
+    event: {type: shipped, source: shop, data: 'jq(.paid)'}
+)";
+
+const std::vector<std::string> kStreams = {"MILLRACE_EVENTS",    "MILLRACE_DLQ",
+                                           "MILLRACE_LIFECYCLE", "MILLRACE_TASKS",
+                                           "MILLRACE_RESULTS",   "MILLRACE_OWNER"};
+
+std::string event(std::string_view id, std::string_view type, std::string_view order = "") {
+  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"{}","order":"{}",)"
+                     R"("data":{{"id":"{}"}}}})",
+                     id, type, order, id);
+}
+
+TEST(Cluster, GoesOnWithoutTheServerThatLedItsStreams) {
+  NatsCluster cluster;
+  MillraceServer millrace(cluster.urls(), {{"MILLRACE_STREAM_REPLICAS", "3"}});
+  millrace.start_ready();
+  millrace.apply(kOrder);
+
+  // A server may be missing only where the other two have everything.
+  const auto first = cluster.server(0).connect();
+  ASSERT_TRUE(eventually([&] { return NatsCluster::is_whole(*first, kStreams); }));
+  const Json info = first->api("STREAM.INFO.MILLRACE_EVENTS", Json::object()).value();
+  EXPECT_EQ(info["config"]["num_replicas"], 3);
+  const std::string leader = info["cluster"]["leader"];
+  const size_t ends = static_cast<size_t>(leader.back() - '0');
+  NatsServer& other_server = cluster.server((ends + 1) % NatsCluster::kServers);
+  const auto other = other_server.client();
+  other->subscribe("millrace.events.default.shipped");
+
+  const auto post = [&](std::string_view body) {
+    return eventually([&] { return millrace.ask("POST", "events", body).status == 202; });
+  };
+  ASSERT_TRUE(post(event("before", "ordered")));
+  ASSERT_TRUE(millrace.has_instances("status=waiting", 1));
+  cluster.server(ends).process().kill();
+  ASSERT_TRUE(post(event("after", "ordered")));
+  ASSERT_TRUE(post(event("before-paid", "paid", "before")));
+  ASSERT_TRUE(post(event("after-paid", "paid", "after")));
+  ASSERT_TRUE(millrace.has_instances("status=complete", 2));
+  EXPECT_TRUE(eventually([&] { return millrace.ask("GET", "/readyz").status == 200; }));
+
+  // Each is sent, once.
+  std::vector<std::string> shipped;
+  while (shipped.size() < 2) {
+    const auto message = other->next(kLongEnough);
+    ASSERT_TRUE(message);
+    shipped.push_back(parse_json(message->data).value()["data"]["id"]);
+  }
+  EXPECT_THAT(shipped, testing::UnorderedElementsAre("before-paid", "after-paid"));
+  EXPECT_EQ(millrace.items("instances").size(), 2u);
+  EXPECT_EQ(millrace.get("/v1/info")["broker"]["losses"].size(), 0u);
+
+  // The server is back and catches up.
+  ASSERT_TRUE(cluster.server(ends).process().start_again());
+  const auto connection = other_server.connect();
+  EXPECT_TRUE(eventually([&] { return NatsCluster::is_whole(*connection, kStreams); }));
+}
+
+}  // namespace
+}  // namespace millrace
