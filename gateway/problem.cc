@@ -33,6 +33,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"variable.sealed", 403},
     {"secret.not_found", 404},
     {"secret.not_text", 422},
+    {"secret.in_use", 409},
     {"instance.not_found", 404},
     {"instance.ended", 409},
     {"instance.", 409},

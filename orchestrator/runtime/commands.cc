@@ -529,6 +529,14 @@ Result<Json> Commands::run(TimePoint, const DeleteSecret& command) {
     return fail("secret.not_found", fmt::format("there is no secret \"{}\" in namespace \"{}\"",
                                                 command.name, command.space));
   }
+  for (const WebhookSetting& webhook : draft_.catalog.settings(space).webhooks) {
+    if (webhook.secret != command.name) continue;
+    return fail(
+        "secret.in_use",
+        fmt::format("the webhook to {} sends the secret \"{}\" as its token; remove it from "
+                    "the settings of namespace \"{}\" first",
+                    webhook.url, command.name, command.space));
+  }
   erase_secret(draft_.tx, space, command.name);
   return Json{{"name", command.name}, {"deleted", true}};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/crash_point.h"
 #include "orchestrator/store/secrets.h"
 
@@ -19,6 +21,14 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
   const auto found = std::find_if(settings.webhooks.begin(), settings.webhooks.end(),
                                   [&](const WebhookSetting& one) { return one.url == url; });
   return found == settings.webhooks.end() ? nullptr : &*found;
+}
+
+/// Without its token it is not sent: the receiver would see an event that nobody vouches for.
+Error no_secret(const std::string& name) {
+  return {"webhook.no_secret",
+          fmt::format("the namespace has no secret \"{}\", whose value is the token; set it "
+                      "(`millrace secret set {}`)",
+                      name, name)};
 }
 
 }  // namespace
@@ -122,14 +132,18 @@ Status Hooks::send(const View& view, uint64_t number, TimePoint now) {
     settled_({number, std::nullopt});
     return {};
   }
-  std::string token;
+  std::optional<std::string> token = "";
   if (!setting->secret.empty()) {
-    token = TRY(read_secret(view, record->space, setting->secret)).value_or("");
+    token = TRY(read_secret(view, record->space, setting->secret));
   }
   const Event event = TRY(event_of(number, *record));
   under_way_.insert(number);
+  if (!token) {
+    settled_({number, DeliveryFailure{.error = no_secret(setting->secret), .retry_after = {}}});
+    return {};
+  }
   crash_point(CrashPoint::kDelivering);
-  sender_.deliver(event, record->url, token,
+  sender_.deliver(event, record->url, *token,
                   [settled = settled_, number](std::optional<DeliveryFailure> failure) {
                     settled({number, std::move(failure)});
                   });

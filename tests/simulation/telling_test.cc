@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/nats_binding.h"
+#include "orchestrator/store/secrets.h"
+#include "orchestrator/store/transaction.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -206,6 +208,43 @@ TEST(Webhooks, WithASecretThatDoesNotExistAreRefused) {
   EXPECT_EQ(error("shop").code, "settings.invalid");
   EXPECT_EQ(world.must(CreateNamespace{.name = "shop"})["created"], true);
   EXPECT_EQ(error("shop").code, "settings.invalid") << "a secret is of one namespace";
+}
+
+TEST(Webhooks, KeepTheSecretThatTheyName) {
+  World world;
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  set(world, R"({"webhooks": [{"url": "http://a", "secret": "hook"}]})");
+  const Answered refused = world.command(DeleteSecret{"default", "hook"});
+  world.settle();
+  ASSERT_FALSE(refused->value());
+  EXPECT_EQ((**refused).error().code, "secret.in_use");
+  EXPECT_THAT((**refused).error().message, testing::StartsWith("the webhook to http://a "));
+  set(world, R"({"webhooks": []})");
+  EXPECT_EQ(world.must(DeleteSecret{"default", "hook"})["deleted"], true);
+}
+
+TEST(Webhooks, SendNothingWithoutTheSecretThatTheyName) {
+  World world;
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  set(world, R"({"webhooks": [{"url": "http://a", "secret": "hook",
+      "types": ["millrace.instance.started"],
+      "retries": {"vocabulary": "steep", "maxAttempts": 2, "delay": "10s"}}]})");
+  const auto folder = world.environment().folder();
+  world.crash();
+  {
+    const auto environment = *Environment::open(folder);
+    Transaction tx(*environment);
+    erase_secret(tx, NamespaceNumber(1), "hook");
+    ASSERT_TRUE(tx.commit());
+  }
+  world.recover();
+  world.apply(kOrder);
+  world.publish("ordered", "1");
+  world.settle();
+  EXPECT_THAT(world.receivers.seen, IsEmpty());
+  world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
+  world.run_for(seconds(10));
+  EXPECT_THAT(world.receivers.seen, ElementsAre("http://a millrace.instance.started t0ken"));
 }
 
 TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
