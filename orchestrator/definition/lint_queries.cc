@@ -170,10 +170,13 @@ class QueryLinter {
       findings_.warning("lint.wrong_type", place.path, value.at,
                         fmt::format("this is never an array: it yields a value of the type {}, and "
                                     "the state fails with direktiv.foreachInput",
-                                    facts.type));
+                                    facts.type),
+                        "write a query that yields an array, such as jq(.items)");
     } else if (facts.value && facts.value->empty()) {
       findings_.warning("lint.call_never", place.path, value.at,
-                        "this array is always empty, so no call is made");
+                        "this array is always empty, so no call is made",
+                        "write a query that reads the array from the data, such as jq(.items), or "
+                        "remove the state");
     }
   }
 
@@ -195,9 +198,9 @@ class QueryLinter {
         findings_.warning(
             "lint.array_key", path_of(path, "transform"), transform->at,
             fmt::format("the data under {} is an array, in the order of the {} entries of this "
-                        "type, and has no key {}; write .[{}][0][{}] for the first entry",
-                        in_quotes(type), found->second, in_quotes(key), in_quotes(type),
-                        in_quotes(key)));
+                        "type, and has no key {}",
+                        in_quotes(type), found->second, in_quotes(key)),
+            fmt::format("write .[{}][0][{}] for the first entry", in_quotes(type), in_quotes(key)));
         return;
       }
     }
@@ -214,14 +217,15 @@ class QueryLinter {
       if (assigning) {
         findings_.warning("lint.condition_assigns", place.path, value.at,
                           "this condition assigns and yields the changed data, which counts as "
-                          "true; write == to compare");
+                          "true",
+                          "write == to compare");
       }
     }
     const std::string_view program = trimmed(value.text);
     if (program.empty() || program == "." || has_jq(program)) return;
     findings_.note("lint.bare_jq", place.path, value.at,
-                   fmt::format("a bare text is a jq program in this field only; write jq({})",
-                               program.size() > 40 ? "…" : program));
+                   "a bare text is a jq program in this field only",
+                   fmt::format("write jq({})", program.size() > 40 ? "…" : program));
   }
 
   /// Values whose texts are literals but for the jq(…) in them.
@@ -238,25 +242,26 @@ class QueryLinter {
     }
     const std::string_view query = looks_like_query(trimmed(node.text));
     if (query.empty()) return;
-    findings_.warning(
-        "lint.literal_jq", path, node.at,
-        fmt::format("{} is text here and not jq; write jq(…) around a query", in_quotes(query)));
+    findings_.warning("lint.literal_jq", path, node.at,
+                      fmt::format("{} is text here and not jq", in_quotes(query)),
+                      "write jq(…) around the query");
   }
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {
     for (const Program& program : text.programs()) {
       if (const auto error = facts_of(program.text).error) {
-        findings_.warning(
-            "lint.jq_fails", path, value.at,
-            fmt::format("this query fails whatever the data are: {}", error->message));
+        findings_.warning("lint.jq_fails", path, value.at,
+                          fmt::format("this query fails whatever the data are: {}", error->message),
+                          "correct the query; to fail on purpose, write a state of `type: error`");
       }
       for (const std::string& key : keys_with_dots_) {
         if (find_split_key(program.text, key) == std::string::npos) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
             fmt::format(".{} reads several keys, one within the other, but the data of the event "
-                        "stands under the one key {}; write .[{}]",
-                        key, in_quotes(key), in_quotes(key)));
+                        "stands under the one key {}",
+                        key, in_quotes(key)),
+            fmt::format("write .[{}]", in_quotes(key)));
         break;
       }
     }
@@ -277,14 +282,15 @@ class QueryLinter {
     const std::string why =
         is_text ? why_never(name, value.text) : why_never_equal(name, dump_json(to_json(value)));
     if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
+                        "write a pattern that the attribute can match, or remove it");
       return;
     }
     if (!is_text) return;
     if (is_path_as_pattern(value.text) || value.text.find("{{") != std::string::npos) {
       findings_.warning("lint.literal_jq", path, value.at,
-                        fmt::format("{} is a pattern here and not jq; write jq(…) around a query",
-                                    in_quotes(value.text)));
+                        fmt::format("{} is a pattern here and not jq", in_quotes(value.text)),
+                        "write jq(…) around the query");
       return;
     }
     if (name == "time") return;
@@ -294,9 +300,8 @@ class QueryLinter {
     if (!is_plain) return;
     findings_.note(
         "lint.unanchored", path, value.at,
-        fmt::format("{} matches longer texts that contain it, too; write ^…$ around it for itself "
-                    "alone",
-                    in_quotes(value.text)));
+        fmt::format("{} matches longer texts that contain it, too", in_quotes(value.text)),
+        "write ^…$ around it for itself alone");
   }
 
   /// A query that yields the same for any data.
@@ -308,7 +313,8 @@ class QueryLinter {
             : why_never_equal(
                   name, constant.is_string() ? constant.get<std::string>() : dump_json(constant));
     if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
+                        "write a query that yields a value of the attribute, or remove it");
     }
   }
 

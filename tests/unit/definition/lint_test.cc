@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@ namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -33,19 +35,29 @@ std::string described(const Finding& finding) {
   return fmt::format("{}:{} {}", finding.at.line, finding.at.column, finding.code);
 }
 
+/// Notes of these codes say how the text is read, and have nothing to mend.
+bool is_fact(const Finding& finding) {
+  return finding.code == "lint.attempts" || finding.code == "lint.ticks";
+}
+
 class LintCorpusTest : public PoolTest {
  protected:
+  std::vector<Finding> all_findings_in(std::string_view text) {
+    return load_and_lint(
+               text, [&](std::span<const std::string> programs) { return pool().check(programs); })
+        .findings.sorted();
+  }
+
   /// Errors and warnings.
   std::vector<Finding> findings_in(std::string_view text) {
-    const Loaded loaded = load_and_lint(
-        text, [&](std::span<const std::string> programs) { return pool().check(programs); });
-    std::vector<Finding> findings = loaded.findings.sorted();
+    std::vector<Finding> findings = all_findings_in(text);
     std::erase_if(findings, [](const Finding& one) { return one.severity == Severity::kNote; });
     return findings;
   }
 };
 
-/// Each file holds one mistake; where it is found stands in bad.expected. UPDATE_GOLDEN=1 rewrites.
+/// Each file holds one mistake; where it is found and the message stand in bad.expected.
+/// UPDATE_GOLDEN=1 rewrites.
 TEST_F(LintCorpusTest, FindsTheOneMistakeOfEachFile) {
   std::string found;
   size_t files = 0;
@@ -53,7 +65,8 @@ TEST_F(LintCorpusTest, FindsTheOneMistakeOfEachFile) {
     const std::vector<Finding> findings = findings_in(read_text_file(file));
     ++files;
     ASSERT_EQ(findings.size(), 1U) << file;
-    found += fmt::format("{} {}\n", file.stem().string(), described(findings.front()));
+    found += fmt::format("{} {}: {}\n", file.stem().string(), described(findings.front()),
+                         findings.front().message);
   }
   EXPECT_GE(files, 60U);
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
@@ -72,6 +85,56 @@ TEST_F(LintCorpusTest, FindsNothingInGoodFiles) {
     }
   }
   EXPECT_GE(files, 60U);
+}
+
+/// Also of a note, and also where the definition is right otherwise.
+TEST_F(LintCorpusTest, NamesAMendWithEveryDoubt) {
+  size_t doubts = 0;
+  for (const char* folder : {"bad", "good"}) {
+    for (const auto& file : files_in(folder)) {
+      for (const Finding& one : all_findings_in(read_text_file(file))) {
+        if (one.severity == Severity::kError || is_fact(one)) continue;
+        ++doubts;
+        EXPECT_NE(one.mend, "") << file << ": " << described(one);
+        EXPECT_THAT(one.message, EndsWith("; " + one.mend)) << file;
+      }
+    }
+  }
+  EXPECT_GE(doubts, 100U);
+}
+
+/// The rows of the table of findings in docs/language.md, each as its cells.
+std::vector<std::vector<std::string>> documented_findings() {
+  const std::string text = read_text_file("docs/language.md");
+  std::istringstream lines(text.substr(text.find("## What lint finds")));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::vector<std::string> cells;
+    for (size_t at = 2; at < line.size();) {
+      const size_t end = line.find(" |", at);
+      cells.push_back(line.substr(at, end - at));
+      at = end + 2;
+      if (line.compare(at, 2, " |") != 0) ++at;  // else the next cell is empty
+    }
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+TEST_F(LintCorpusTest, FindsWhatIsDocumentedWithAMend) {
+  std::string codes;
+  for (const std::vector<std::string>& cells : documented_findings()) {
+    ASSERT_EQ(cells.size(), 4U) << cells.front();
+    for (const std::string& cell : cells) EXPECT_NE(cell, "") << cells.front();
+    codes += cells.front() + " ";
+  }
+  for (const auto& file : files_in("bad")) {
+    for (const Finding& one : all_findings_in(read_text_file(file))) {
+      if (one.severity == Severity::kError) continue;
+      EXPECT_THAT(codes, HasSubstr("`" + one.code + "`")) << file;
+    }
+  }
 }
 
 TEST_F(LintCorpusTest, FindsNothingInTheExamples) {
@@ -221,7 +284,7 @@ TEST(LintOfRetries, WarnsOfThoseThatNoActionTakes) {
   };
   const std::vector<std::string> hidden = {
       "warning states[0].retries: nothing is tried again by this: every action has a policy of its "
-      "own [lint.retry_hidden]"};
+      "own; remove it here, or from an action [lint.retry_hidden]"};
   EXPECT_EQ(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f, retry: {}}"),
             hidden);
   EXPECT_EQ(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f, retry: {}}, "
@@ -335,9 +398,10 @@ states:
 )"),
       ElementsAre(
           "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
-          "made once, and nothing waits for it [lint.timeout_never]",
+          "made once, and nothing waits for it; remove it, or remove `async` [lint.timeout_never]",
           "warning functions[0].retries: nothing is tried again by this: an `async` call is "
-          "made once, and nothing waits for it [lint.retry_hidden]"));
+          "made once, and nothing waits for it; remove it, or remove `async` "
+          "[lint.retry_hidden]"));
 }
 
 /// A function's key is pointed out only where no call uses it.
@@ -411,7 +475,8 @@ states:
       ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
                   "instance fails otherwise; write on_failure: {state: refund, when: any} for "
                   "both [lint.on_failure]",
-                  "warning states[3].id: nothing leads to this state [lint.unreachable]"));
+                  "warning states[3].id: nothing leads to this state; remove it, or name it in a "
+                  "`transition` [lint.unreachable]"));
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -426,7 +491,8 @@ states:
       ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
                   "instance fails otherwise; write on_failure: {state: pay, when: any} for "
                   "both [lint.on_failure]",
-                  "warning states[2].id: nothing leads to this state [lint.unreachable]"));
+                  "warning states[2].id: nothing leads to this state; remove it, or name it in a "
+                  "`transition` [lint.unreachable]"));
 }
 
 TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {
@@ -472,11 +538,14 @@ states:
 - {id: b, type: validate, schema: order}
 )"),
       ElementsAre("note functions[0].scale: an isolated function runs in a container of its "
-                  "own for each call, whatever `scale` says [lint.scale]",
-                  "warning functions[1].id: no action calls it [lint.unused]",
-                  "warning schemas[1].id: no state refers to it [lint.unused]",
-                  "warning start: without `cron` the schedule never starts an instance "
-                  "[lint.never_starts]"));
+                  "own for each call, whatever `scale` says; remove `scale`, or write `type: "
+                  "reusable` [lint.scale]",
+                  "warning functions[1].id: no action calls it; remove it, or name it in the "
+                  "`function` of an action [lint.unused]",
+                  "warning schemas[1].id: no state refers to it; remove it, or name it in the "
+                  "`schema` of a validate state [lint.unused]",
+                  "warning start: without `cron` the schedule never starts an instance; write "
+                  "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
 TEST(LintOfCatches, KnowsWhichGlobsCoverOthers) {
@@ -569,7 +638,8 @@ states:
 )"),
               ElementsAre("warning states[0].catch[0].error: millrace does not raise an error with "
                           "the code \"Direktiv.statetimeout\"; did you mean "
-                          "\"direktiv.stateTimeout\"? [lint.unknown_code]"));
+                          "\"direktiv.stateTimeout\"? If not, remove this entry "
+                          "[lint.unknown_code]"));
 }
 
 TEST(LintOfCodes, SaysWhatAStateCanRaise) {
@@ -589,17 +659,18 @@ states:
       ElementsAre(
           "warning states[0].catch[0].error: this entry catches nothing: this state can raise "
           "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the state a "
-          "`timeout` [lint.catch_never]",
+          "`timeout`, or remove this entry [lint.catch_never]",
           "warning states[0].catch[1].error: this entry catches nothing: this state can raise "
           "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the workflow an "
-          "`interrupt` in `timeouts` [lint.catch_never]",
+          "`interrupt` in `timeouts`, or remove this entry [lint.catch_never]",
           "warning states[0].catch[2].error: this entry catches nothing: an error code has "
           "letters, "
-          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; `*` stands for any run of "
-          "them, `?` for one [lint.catch_never]",
-          "warning states[1].id: nothing leads to this state [lint.unreachable]",
+          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; write a code; `*` in it "
+          "stands for any run of such characters, `?` for one [lint.catch_never]",
+          "warning states[1].id: nothing leads to this state; remove it, or name it in a "
+          "`transition` [lint.unreachable]",
           "warning states[1].catch[0].error: this entry catches nothing: this state can raise no "
-          "error [lint.catch_never]"));
+          "error; remove this entry [lint.catch_never]"));
 }
 
 /// A timeout that is final anyway is a note, and none where a subflow may end with that code.
@@ -618,7 +689,8 @@ TEST(LintOfRetries, PointsOutTimeoutsThatAreFinalAnyway) {
   };
   EXPECT_THAT(notes("type: knative-namespace, service: s"),
               ElementsAre("note states[0].action.retries.nonRetryableErrors[0]: this timeout is "
-                          "never tried again, with or without this entry [lint.retry_never]"));
+                          "never tried again, with or without this entry; remove this entry "
+                          "[lint.retry_never]"));
   EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
