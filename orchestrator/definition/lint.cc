@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -366,15 +367,49 @@ class Linter {
   const LintContext& context_;
 };
 
-/// What lint finds where no error was found, of a definition that has some.
+/// The document without the scalars at these paths: a key loses its value, an item becomes null, so
+/// that the others keep their numbers.
+Node without_scalars(const Node& node, const std::set<std::string>& paths,
+                     const std::string& path) {
+  Node out = node;
+  out.items.clear();
+  out.members.clear();
+  const auto is_out = [&](const Node& value, const std::string& at) {
+    return value.items.empty() && value.members.empty() && paths.count(at) > 0;
+  };
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string at = path_of(path, i);
+    out.items.push_back(is_out(node.items[i], at) ? Node{.at = node.items[i].at}
+                                                  : without_scalars(node.items[i], paths, at));
+  }
+  for (const Member& member : node.members) {
+    const std::string at = path_of(path, member.key);
+    if (is_out(member.value, at)) continue;
+    out.members.push_back({member.key, member.at, without_scalars(member.value, paths, at)});
+  }
+  return out;
+}
+
+/// What lint finds where no error was found, of a definition that has some. A value that was
+/// refused decides about nothing: neither what is written there nor that it is missing. So a
+/// finding counts only if it is the same with these values and without them.
 void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
   context.loads = false;
-  Findings more;
-  lint(document, more, context);
-  std::set<std::string> wrong;
-  for (const Finding& one : findings.sorted()) wrong.insert(one.path);
-  for (Finding& one : more.sorted()) {
-    if (wrong.count(one.path) == 0) findings.add(std::move(one));
+  std::set<std::string> reported;
+  std::set<std::string> refused;
+  for (const Finding& one : findings.sorted()) {
+    reported.insert(one.path);
+    if (one.severity == Severity::kError) refused.insert(one.path);
+  }
+  Findings with;
+  lint(document, with, context);
+  Findings without;
+  lint(without_scalars(document, refused, ""), without, context);
+  std::set<std::tuple<std::string, std::string, std::string>> certain;
+  for (Finding& one : without.sorted()) certain.emplace(one.code, one.path, one.message);
+  for (Finding& one : with.sorted()) {
+    if (reported.count(one.path) > 0) continue;
+    if (certain.count({one.code, one.path, one.message}) > 0) findings.add(std::move(one));
   }
 }
 

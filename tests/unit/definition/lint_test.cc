@@ -759,6 +759,30 @@ states:
                   "17:17 lint.condition_assigns", "19:17 lint.condition_never"));
 }
 
+/// A value that was refused has an effect on no finding, whether by its text or by its absence.
+TEST(LintBesideErrors, LeavesOutWhatFollowsFromAValueThatWasRefused) {
+  EXPECT_THAT(all_findings_in("id: a\ntimeouts: {kill: 30}\nstates:\n"
+                              "- {id: a, type: consumeEvent, event: {type: t}, timeout: PT1H}\n"),
+              ElementsAre("2:18 definition.type"));
+  EXPECT_THAT(all_findings_in("id: a\ntimeouts: {kill: PT1X, interrupt: PT2H}\nstates:\n"
+                              "- {id: a, type: delay, duration: PT1H}\n"),
+              ElementsAre("2:18 duration.unit"));
+  EXPECT_THAT(
+      all_findings_in("id: a\nfunctions: [{id: f, type: knative-namespace, service: s, "
+                      "startToCloseTimeout: 30}]\n"
+                      "states: [{id: a, type: action, action: {function: f}, timeout: -1h}]\n"),
+      ElementsAre("2:79 definition.type", "3:64 duration.negative"))
+      << "a timeout that was refused is not missing";
+  EXPECT_THAT(all_findings_in("id: a\nstates:\n- id: a\n  type: setter\n  variables:\n"
+                              "  - {scope: instnace, key: k, value: 1}\n"
+                              "  - {scope: instance, key: k, value: 2}\n"),
+              ElementsAre("6:13 definition.value"));
+  EXPECT_THAT(all_findings_in("id: a\nstates:\n- id: a\n  type: consumeEvent\n"
+                              "  event: {type: t}\n  timeout: 0\n"
+                              "  catch: [{error: direktiv.stateTimeout}]\n"),
+              ElementsAre("6:12 definition.type"));
+}
+
 /// What is said of a whole definition may be wrong only because a name in it is.
 TEST(LintBesideErrors, LeavesOutWhatFollowsFromAMisspeltName) {
   EXPECT_THAT(all_findings_in(R"(id: a
