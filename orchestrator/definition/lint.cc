@@ -119,7 +119,6 @@ class Linter {
                    "remove it, or name it in the `schema` of a validate state");
     }
     check_start();
-    note_on_failure();
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
@@ -174,18 +173,6 @@ class Linter {
     const Mapping& kind = kind_of(*start, *workflow_grammar().find("start")->object);
     if (kind.types[0] == "eventsXor")
       check_alternatives(items_of(*start, "events"), "start.events");
-  }
-
-  /// Its name promises more than document 004 gives it.
-  void note_on_failure() {
-    const Node* const node = value_of(document_, "on_failure");
-    if (node == nullptr || text_of(*node, "when") == "any") return;
-    const std::string state =
-        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
-    findings_.note(
-        "lint.on_failure", "on_failure", node->at,
-        "this state runs when `timeout` expires and not when the instance fails otherwise",
-        fmt::format("write on_failure: {{state: {}, when: any}} for both", state));
   }
 
   void note_ticks(const Node& start, TimePoint now) {

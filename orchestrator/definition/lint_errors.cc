@@ -12,6 +12,7 @@
 #include "model/error_codes.h"
 #include "model/grammar.h"
 #include "model/walk.h"
+#include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/glob.h"
 
@@ -170,6 +171,7 @@ class ErrorLinter {
     if (const Member* const retries = find_retries(document_)) {
       check_policy(*retries, retries->key, {.raised = raised_by_workflow()});
     }
+    if (loads_) check_on_failure();
   }
 
  private:
@@ -247,6 +249,53 @@ class ErrorLinter {
     }
     return raised.codes.empty() ? "remove this entry"
                                 : "write one of these codes, or remove this entry";
+  }
+
+  // What is cleaned up behind.
+
+  /// Its name promises more than document 004 gives it. Where `when` is written the author knows,
+  /// and where nothing else can end the instance as failed there is no difference.
+  void check_on_failure() {
+    const Node* const node = value_of(document_, "on_failure");
+    if (node == nullptr || value_of(*node, "when") != nullptr) return;
+    const std::string other = other_failure();
+    if (other.empty()) return;
+    const std::string state =
+        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
+    findings_.warning(
+        "lint.on_failure", "on_failure", node->at,
+        fmt::format("this state runs when `timeout` expires, and not when the instance fails "
+                    "otherwise, such as by {}",
+                    other),
+        fmt::format("write on_failure: {{state: {}, when: any}} to run it behind every failure, "
+                    "or {{state: {}, when: timeout}} to keep it as it is",
+                    state, state));
+  }
+
+  /// How an instance may fail that is not in `on_failure`: `an error of the call in "charge"`.
+  /// Empty: no state raises an error that nothing catches, but for limits.
+  std::string other_failure() const {
+    const std::vector<Node>& states = items_of(document_, "states");
+    const std::vector<bool> reached = reachable_from_start(document_, state_graph(document_));
+    if (reached.size() != states.size()) return "";
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (!reached[i]) continue;
+      const std::string id = in_quotes(text_of(states[i], "id"));
+      if (type_of_state(states[i]) == "error") return fmt::format("the Error state {}", id);
+      const std::vector<Node>& catches = items_of(states[i], "catch");
+      const auto is_caught = [&](std::string_view code) {
+        return std::any_of(catches.begin(), catches.end(), [&](const Node& entry) {
+          return covers(text_of(entry, "error"), code);
+        });
+      };
+      const Raised raised = raised_by_state(states[i], is_interrupted_);
+      if (raised.any && !is_caught("*")) return fmt::format("an error of a call in {}", id);
+      for (const std::string& code : raised.codes) {
+        const bool is_limit = code.starts_with("millrace.") || code == "direktiv.jq.notObject";
+        if (!is_limit && !is_caught(code)) return fmt::format("{} in {}", code, id);
+      }
+    }
+    return "";
   }
 
   // What is tried again.

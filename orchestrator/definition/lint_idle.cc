@@ -137,12 +137,7 @@ class IdleLinter {
         if (to != numbers.end()) graph.states[i].next.push_back(to->second);
       }
     }
-    graph.entries = {0};
-    if (const Node* const start = value_of(document_, "start")) {
-      const auto to = number_of(*start, "state");
-      if (to != numbers.end()) graph.entries = {to->second};
-    }
-    const std::vector<bool> reached_without = reachable(graph);
+    const std::vector<bool> reached_without = reachable_from_start(document_, graph);
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error" || !reached[i] || reached_without[i]) continue;
       const Node* const error = value_of(states_[i], "error");

@@ -472,10 +472,7 @@ states:
 - {id: tell, type: noop}
 - {id: lost, type: noop}
 )"),
-      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
-                  "instance fails otherwise; write on_failure: {state: refund, when: any} for "
-                  "both [lint.on_failure]",
-                  "warning states[3].id: nothing leads to this state; remove it, or name it in a "
+      ElementsAre("warning states[3].id: nothing leads to this state; remove it, or name it in a "
                   "`transition` [lint.unreachable]"));
   EXPECT_THAT(
       lint_of(R"(
@@ -488,11 +485,57 @@ states:
 - {id: refund, type: noop}
 - {id: lost, type: noop}
 )"),
-      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
-                  "instance fails otherwise; write on_failure: {state: pay, when: any} for "
-                  "both [lint.on_failure]",
-                  "warning states[2].id: nothing leads to this state; remove it, or name it in a "
+      ElementsAre("warning states[2].id: nothing leads to this state; remove it, or name it in a "
                   "`transition` [lint.unreachable]"));
+}
+
+TEST(LintOfTimeouts, WarnsWhereOnFailureLeavesOutAFailure) {
+  const auto warnings = [](const char* on_failure, const char* states) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\ntimeout: 1h\non_failure: {}\nfunctions: [{{id: f, type: knative-namespace, "
+             "service: s}}]\nstates:\n{}\n- {{id: refund, type: noop}}\n",
+             on_failure, states))) {
+      if (one.find("lint.on_failure") != std::string::npos) found.push_back(one);
+    }
+    return found;
+  };
+  constexpr const char* kCall = "- {id: pay, type: action, action: {function: f}}";
+  const auto warning = [](const char* failure) {
+    return fmt::format(
+        "warning on_failure: this state runs when `timeout` expires, and not when the instance "
+        "fails otherwise, such as by {}; write on_failure: {{state: refund, when: any}} to run it "
+        "behind every failure, or {{state: refund, when: timeout}} to keep it as it is "
+        "[lint.on_failure]",
+        failure);
+  };
+  EXPECT_THAT(warnings("refund", kCall), ElementsAre(warning("an error of a call in \"pay\"")));
+  EXPECT_THAT(warnings("{state: refund}", kCall),
+              ElementsAre(warning("an error of a call in \"pay\"")));
+  EXPECT_THAT(warnings("refund", "- {id: no, type: error, error: a.b, message: c}"),
+              ElementsAre(warning("the Error state \"no\"")));
+  EXPECT_THAT(warnings("refund", "- {id: w, type: consumeEvent, timeout: 1m, event: {type: t}}"),
+              ElementsAre(warning("direktiv.stateTimeout in \"w\"")));
+  EXPECT_THAT(warnings("refund", "- {id: n, type: noop, transform: 'jq({a: .b.c})'}"),
+              ElementsAre(warning("direktiv.jq.badCommand in \"n\"")));
+  // What the author says, or what makes no difference.
+  for (const char* said : {"{state: refund, when: any}", "{state: refund, when: timeout}"}) {
+    EXPECT_THAT(warnings(said, kCall), IsEmpty());
+  }
+  for (const char* state :
+       {"- {id: w, type: consumeEvent, event: {type: t}}",
+        "- {id: w, type: consumeEvent, timeout: 1m, event: {type: t}, catch: [{error: "
+        "direktiv.stateTimeout}]}",
+        "- {id: pay, type: action, action: {function: f}, catch: [{error: '*'}]}",
+        "- {id: pay, type: action, async: true, action: {function: f}, catch: [{error: "
+        "'direktiv.*'}]}"}) {
+    EXPECT_THAT(warnings("refund", state), IsEmpty()) << state;
+  }
+  EXPECT_THAT(warnings("tell",
+                       "- {id: w, type: delay, duration: 1m}\n- {id: tell, type: action, "
+                       "action: {function: f}}"),
+              IsEmpty())
+      << "behind on_failure the instance has failed already";
 }
 
 TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {
