@@ -108,6 +108,12 @@ bool is_path_as_pattern(std::string_view text) {
   return !begins;
 }
 
+struct LongestFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  }
+};
+
 class QueryLinter {
  public:
   QueryLinter(const Node& document, Findings& findings)
@@ -254,17 +260,29 @@ class QueryLinter {
                           fmt::format("this query fails whatever the data are: {}", error->message),
                           "correct the query; to fail on purpose, write a state of `type: error`");
       }
+      std::string rest = program.text;
       for (const std::string& key : keys_with_dots_) {
-        if (find_split_key(program.text, key) == std::string::npos) continue;
+        if (!take_split_key(rest, key)) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
             fmt::format(".{} reads several keys, one within the other, but the data of the event "
                         "stands under the one key {}",
                         key, in_quotes(key)),
             fmt::format("write .[{}]", in_quotes(key)));
-        break;
       }
     }
+  }
+
+  /// Whether the program reads the key as a path. Each place where it does is then of no other key,
+  /// such as one that this one begins with.
+  static bool take_split_key(std::string& program, const std::string& key) {
+    bool found = false;
+    for (size_t at = find_split_key(program, key); at != std::string::npos;
+         at = find_split_key(program, key)) {
+      found = true;
+      program.replace(at, key.size() + 1, key.size() + 1, '_');
+    }
+    return found;
   }
 
   void check_pattern(const Member& member, const std::string& path) {
@@ -320,7 +338,7 @@ class QueryLinter {
 
   const Node& document_;
   Findings& findings_;
-  std::set<std::string> keys_with_dots_;
+  std::set<std::string, LongestFirst> keys_with_dots_;
 };
 
 }  // namespace

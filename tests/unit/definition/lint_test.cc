@@ -765,6 +765,31 @@ states:
                           "[lint.split_key]"));
 }
 
+TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
+  const auto split = [](const char* query) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n  - event: {{type: "
+             "payment.received}}\n  - event: {{type: order.placed}}\n  - event: {{type: "
+             "order.placed.late}}\n  - event: {{type: amount.paid}}\n  log: jq({})\n",
+             query))) {
+      found.push_back(one.substr(one.find("; ") + 2));
+    }
+    return found;
+  };
+  EXPECT_THAT(split("[.payment.received.amount, .order.placed.id]"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".order.placed.late.id"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]"));
+  EXPECT_THAT(split("[.order.placed.late.id, .order.placed.id, .order.placed.n]"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".payment.received.amount.paid"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]"));
+  EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
+}
+
 /// What the loader and lint find together: `line:column code`.
 std::vector<std::string> all_findings_in(const std::string& text) {
   std::vector<std::string> found;
