@@ -1,7 +1,9 @@
 #include "orchestrator/definition/lint_queries.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -80,32 +82,122 @@ std::string why_never(const std::string& name, const std::string& text) {
   }
 }
 
-/// Why a text that holds no jq looks as if it were meant to: it is a path (`.order`), or holds the
-/// placeholder of another language (`${ .order }`, `{{ .order }}`). Empty: it does not.
-std::string_view looks_like_query(std::string_view text) {
-  if (text.size() > 1 && text[0] == '.' &&
-      (begins_name(text[1]) || text[1] == '[' || text[1] == '"')) {
-    return text;
-  }
-  for (const std::string_view opener : {"${", "{{"}) {
-    const size_t at = text.find(opener);
-    if (at == std::string_view::npos) continue;
-    const std::string_view inside = trimmed(text.substr(at + opener.size()));
-    if (inside.size() > 1 && inside[0] == '.' && begins_name(inside[1])) return text.substr(at);
-  }
-  return "";
+/// A text that holds no jq and looks as if it were meant to.
+struct Lookalike {
+  std::string text;   ///< that part of it
+  std::string query;  ///< what was probably meant; empty if that cannot be told
+};
+
+std::string mend_of(const Lookalike& one) {
+  constexpr size_t kMost = 40;
+  return one.query.empty() || one.query.size() > kMost ? "write jq(…) around the query"
+                                                       : fmt::format("write jq({})", one.query);
 }
 
-/// Whether a pattern is a path of jq and nothing else: `.order`, `.order.id`. Its dots would match
-/// any character.
-bool is_path_as_pattern(std::string_view text) {
-  if (text.size() < 2 || text[0] != '.') return false;
-  bool begins = true;
-  for (const char c : text.substr(1)) {
-    if (c == '.' ? begins : !(begins_name(c) || (!begins && c >= '0' && c <= '9'))) return false;
-    begins = c == '.';
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where it stands without a backslash before it, which makes it a pattern's own.
+size_t find_unescaped(std::string_view text, std::string_view what) {
+  size_t at = text.find(what);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') {
+    at = text.find(what, at + 1);
   }
-  return !begins;
+  return at;
+}
+
+bool is_path_begin(std::string_view text) {
+  return text.size() > 1 && text[0] == '.' && begins_name(text[1]);
+}
+
+/// What stands between the brackets of another language's placeholder: `${ .order }`,
+/// `{{ .order }}`, `$(.order)`. With `bare` also a name without a dot before it.
+std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
+  struct Brackets {
+    std::string_view open, close;
+  };
+  for (const Brackets& brackets : {Brackets{"{{", "}}"}, {"${", "}"}, {"$(", ")"}}) {
+    const size_t at = find_unescaped(text, brackets.open);
+    if (at == std::string_view::npos) continue;
+    const size_t begin = at + brackets.open.size();
+    const size_t end = text.find(brackets.close, begin);
+    const std::string_view inside = trimmed(text.substr(begin, end - begin));
+    const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
+    if (!is_path_begin(inside) && !is_bare) continue;
+    // A bracket in it may have been taken for the end.
+    const bool is_whole =
+        end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
+    const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
+    return Lookalike{.text = std::string(text.substr(at, size)),
+                     .query = is_whole ? fmt::format("{}{}", is_bare ? "." : "", inside) : ""};
+  }
+  return std::nullopt;
+}
+
+/// A text that is as a whole a query in another writing: `jq (.order)`, `$.order`.
+std::optional<Lookalike> find_other_query(std::string_view text) {
+  if (text.starts_with("jq") && text.ends_with(')')) {
+    const std::string_view rest = trimmed(text.substr(2));
+    if (rest.size() > 2 && rest[0] == '(') {
+      return Lookalike{.text = std::string(text),
+                       .query = std::string(trimmed(rest.substr(1, rest.size() - 2)))};
+    }
+  }
+  if (text.starts_with('$') && is_path_begin(text.substr(1))) {
+    return Lookalike{.text = std::string(text), .query = std::string(text.substr(1))};
+  }
+  return std::nullopt;
+}
+
+/// What of a literal text looks like a query.
+std::optional<Lookalike> query_in_text(std::string_view text) {
+  if (is_path_begin(text) || text.starts_with(".[") || text.starts_with(".\"")) {
+    return Lookalike{.text = std::string(text), .query = std::string(text)};
+  }
+  if (auto other = find_other_query(text)) return other;
+  return find_placeholder(text, false);
+}
+
+/// The length of the path of jq that a text begins with: `.order`, `.order[0].id`, `.["a b"]`.
+size_t path_length(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const std::string_view rest = text.substr(end);
+    size_t size = 0;
+    if (is_path_begin(rest)) {
+      size = 2;
+      while (size < rest.size() && (begins_name(rest[size]) || is_digit(rest[size]))) {
+        ++size;
+      }
+    } else if (rest.starts_with(".[\"") || (end > 0 && rest[0] == '[')) {
+      const size_t open = rest.find('[');
+      const size_t close = rest.find(']', open);
+      if (close == std::string_view::npos) return 0;
+      const std::string_view key = rest.substr(open + 1, close - open - 1);
+      const bool is_text = key.size() > 2 && key.front() == '"' && key.back() == '"';
+      if (!is_text && key.find_first_not_of("0123456789") != std::string_view::npos) return 0;
+      size = close + 1;
+    } else {
+      break;
+    }
+    end += size;
+  }
+  return end;
+}
+
+/// What of a pattern looks like a query. The dots of a path would match any character, and no text
+/// goes on behind `$`.
+std::optional<Lookalike> query_in_pattern(std::string_view text) {
+  const size_t path = path_length(text);
+  const std::string_view behind = text.substr(path);
+  if (path > 0 && (behind.empty() || behind.starts_with(" //") || behind.starts_with(" | "))) {
+    return Lookalike{.text = std::string(text), .query = std::string(text)};
+  }
+  if (auto other = find_other_query(text)) return other;
+  if (auto placeholder = find_placeholder(text, true)) return placeholder;
+  const bool has_braces = find_unescaped(text, "{{") != std::string_view::npos ||
+                          find_unescaped(text, "${") != std::string_view::npos;
+  return has_braces ? std::optional(Lookalike{.text = std::string(text), .query = ""})
+                    : std::nullopt;
 }
 
 struct LongestFirst {
@@ -158,7 +250,7 @@ class QueryLinter {
         break;
       case Kind::kPatterns:
         for (const Member& member : value.members) {
-          check_pattern(member, path_of(place.path, member.key));
+          check_pattern(member, path_of(place.path, member.key), place.path.starts_with("start"));
         }
         break;
       default:
@@ -246,11 +338,11 @@ class QueryLinter {
       if (text) check_programs(*text, node, path);
       return;
     }
-    const std::string_view query = looks_like_query(trimmed(node.text));
-    if (query.empty()) return;
-    findings_.warning("lint.literal_jq", path, node.at,
-                      fmt::format("{} is text here and not jq", in_quotes(query)),
-                      "write jq(…) around the query");
+    if (const auto query = query_in_text(trimmed(node.text))) {
+      findings_.warning("lint.literal_jq", path, node.at,
+                        fmt::format("{} is text here and not jq", in_quotes(query->text)),
+                        mend_of(*query));
+    }
   }
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {
@@ -285,7 +377,7 @@ class QueryLinter {
     return found;
   }
 
-  void check_pattern(const Member& member, const std::string& path) {
+  void check_pattern(const Member& member, const std::string& path, bool is_start) {
     const Node& value = member.value;
     const std::string name = to_lower(member.key);
     const bool is_text = value.kind == Node::Kind::kString;
@@ -297,6 +389,13 @@ class QueryLinter {
       if (facts.value) check_constant(name, *facts.value, value, path);
       return;
     }
+    if (const auto query = is_text ? query_in_pattern(trimmed(value.text)) : std::nullopt) {
+      findings_.warning("lint.literal_jq", path, value.at,
+                        fmt::format("{} is a pattern here and not jq", in_quotes(query->text)),
+                        is_start ? "write a pattern; here are no data yet that jq(…) could read"
+                                 : mend_of(*query));
+      return;
+    }
     const std::string why =
         is_text ? why_never(name, value.text) : why_never_equal(name, dump_json(to_json(value)));
     if (!why.empty()) {
@@ -305,12 +404,6 @@ class QueryLinter {
       return;
     }
     if (!is_text) return;
-    if (is_path_as_pattern(value.text) || value.text.find("{{") != std::string::npos) {
-      findings_.warning("lint.literal_jq", path, value.at,
-                        fmt::format("{} is a pattern here and not jq", in_quotes(value.text)),
-                        "write jq(…) around the query");
-      return;
-    }
     if (name == "time") return;
     const auto pattern = Pattern::compile(value.text);
     const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&

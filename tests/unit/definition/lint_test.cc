@@ -790,6 +790,71 @@ TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
   EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
 }
 
+/// The warning of a value of `context` without its severity and place; empty: there is none.
+std::string warning_of_pattern(const char* state, const std::string& value) {
+  Findings findings;
+  const std::optional<Node> document =
+      parse_document(fmt::format(fmt::runtime(state), value), findings);
+  if (document) lint(*document, findings);
+  for (const Finding& one : findings.sorted()) {
+    if (one.severity == Severity::kWarning) return fmt::format("{} [{}]", one.message, one.code);
+  }
+  return "";
+}
+
+TEST(LintOfQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
+  constexpr const char* kConsume =
+      "id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: t, context: {{a: '{}'}}}}}}]";
+  constexpr const char* kData =
+      "id: a\nstates: [{{id: a, type: generateEvent, event: {{type: t, source: s, data: {{a: "
+      "'{}'}}}}}}]";
+  struct Row {
+    const char* text;
+    const char* part;
+    const char* query;
+  };
+  for (const Row& row : std::vector<Row>{{"${ .order }", "${ .order }", ".order"},
+                                         {"${.order}", "${.order}", ".order"},
+                                         {"x-${ .order }-y", "${ .order }", ".order"},
+                                         {"$.order", "$.order", ".order"},
+                                         {"$.order.id", "$.order.id", ".order.id"},
+                                         {"$(.order)", "$(.order)", ".order"},
+                                         {"{{ .order }}", "{{ .order }}", ".order"},
+                                         {"${{ .order }}", "{{ .order }}", ".order"},
+                                         {"jq (.order)", "jq (.order)", ".order"},
+                                         {".order", ".order", ".order"},
+                                         {".order[0].id", ".order[0].id", ".order[0].id"}}) {
+    const std::string mend = fmt::format("; write jq({}) [lint.literal_jq]", row.query);
+    EXPECT_EQ(warning_of_pattern(kConsume, row.text),
+              fmt::format("\"{}\" is a pattern here and not jq{}", row.part, mend));
+    EXPECT_EQ(warning_of_pattern(kData, row.text),
+              fmt::format("\"{}\" is text here and not jq{}", row.part, mend));
+  }
+  // In a pattern only: as data these may be meant.
+  for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
+           {"${order}", "jq(.order)"},
+           {"{{ order.id }}", "jq(.order.id)"},
+           {"${ @a }", "jq(…) around the query"},
+           {R"(.order // "a")", R"(jq(.order // "a"))"}}) {
+    EXPECT_THAT(warning_of_pattern(kConsume, text),
+                EndsWith(fmt::format("; write {} [lint.literal_jq]", query)));
+  }
+  EXPECT_EQ(warning_of_pattern(kData, "${order}"), "");
+  // Patterns.
+  for (const char* pattern : {R"(^\$\{.*\}$)", R"(\{{2})", ".[a-z]+", "^(a$|b)", ".a+", ".*",
+                              ".order[a-z]", "^jq$", R"(\$\.a)"}) {
+    EXPECT_EQ(warning_of_pattern(kConsume, pattern), "") << pattern;
+  }
+}
+
+TEST(LintOfQueries, AsksForAPatternWhereAStartHasNoData) {
+  EXPECT_EQ(warning_of_pattern("id: a\nstart: {{type: event, event: {{type: t, context: {{a: "
+                               "'{}'}}}}}}\nstates: [{{id: a, type: noop}}]",
+                               "${ .order }"),
+            "\"${ .order }\" is a pattern here and not jq; write a pattern; here are no data yet "
+            "that jq(…) could read [lint.literal_jq]");
+}
+
 /// What the loader and lint find together: `line:column code`.
 std::vector<std::string> all_findings_in(const std::string& text) {
   std::vector<std::string> found;
