@@ -22,13 +22,16 @@ char closer_of(char opener) {
 
 bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// The placeholder of another language that the program is, such as `${ .x }`; empty if it is none.
+/// How a query is written in another language, as the program is: `${ … }`; empty if it is none.
 std::string_view foreign_placeholder(std::string_view program) {
   const size_t first = program.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";
   const std::string_view text = program.substr(first);
   if (text.starts_with("${")) return "${ … }";
   if (text.starts_with("{{")) return "{{ … }}";
+  if (text.starts_with("$.")) return "$. …";
+  if (text.starts_with("$(")) return "$( … )";
+  if (text.starts_with("jq (")) return "jq ( … )";
   return "";
 }
 

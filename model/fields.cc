@@ -417,10 +417,6 @@ void Fields::report(std::string_view key, std::string code, std::string message)
   findings_.error(std::move(code), path(key), at(key), std::move(message));
 }
 
-void Fields::warn(std::string_view key, std::string code, std::string message) {
-  findings_.warning(std::move(code), path(key), at(key), std::move(message));
-}
-
 Position Fields::at(std::string_view key) const {
   const Member* const member = find(key);
   return member != nullptr ? member->value.at : at_;

@@ -103,7 +103,6 @@ class Fields {
 
   /// At the key's value if it is there, else at the mapping; the path is the key's either way.
   void report(std::string_view key, std::string code, std::string message);
-  void warn(std::string_view key, std::string code, std::string message);
 
   /// False where the node is no mapping.
   bool ok() const { return mapping_ != nullptr; }

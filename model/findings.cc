@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+
 namespace millrace {
 namespace {
 
@@ -59,23 +61,36 @@ std::string_view name_of(Severity severity) {
   return "";
 }
 
+Finding doubtful(Severity severity, std::string code, std::string path, Position at,
+                 std::string_view doubt, std::string mend) {
+  CHECK(!mend.empty());
+  std::string message = fmt::format("{}; {}", doubt, mend);
+  return {severity, std::move(code), std::move(path), at, std::move(message), std::move(mend)};
+}
+
 }  // namespace
 
 void Findings::error(std::string code, std::string path, Position at, std::string message) {
-  has_errors_ = true;
   add({Severity::kError, std::move(code), std::move(path), at, std::move(message)});
 }
 
-void Findings::warning(std::string code, std::string path, Position at, std::string message) {
-  has_warnings_ = true;
-  add({Severity::kWarning, std::move(code), std::move(path), at, std::move(message)});
+void Findings::warning(std::string code, std::string path, Position at, std::string_view doubt,
+                       std::string mend) {
+  add(doubtful(Severity::kWarning, std::move(code), std::move(path), at, doubt, std::move(mend)));
 }
 
-void Findings::note(std::string code, std::string path, Position at, std::string message) {
+void Findings::note(std::string code, std::string path, Position at, std::string_view doubt,
+                    std::string mend) {
+  add(doubtful(Severity::kNote, std::move(code), std::move(path), at, doubt, std::move(mend)));
+}
+
+void Findings::fact(std::string code, std::string path, Position at, std::string message) {
   add({Severity::kNote, std::move(code), std::move(path), at, std::move(message)});
 }
 
 void Findings::add(Finding finding) {
+  has_errors_ = has_errors_ || finding.severity == Severity::kError;
+  has_warnings_ = has_warnings_ || finding.severity == Severity::kWarning;
   if (full()) {
     ++omitted_;
   } else {
@@ -175,6 +190,13 @@ std::optional<std::string> likely(std::string_view given,
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates) {
   const std::optional<std::string> name = likely(given, candidates);
   return name ? fmt::format("; did you mean {}?", in_quotes(*name)) : std::string();
+}
+
+std::string mend_of_name(std::string_view given, const std::vector<std::string_view>& candidates,
+                         std::string_view what, std::string_view otherwise) {
+  const std::optional<std::string> name = likely(given, candidates);
+  if (!name) return std::string(otherwise);
+  return fmt::format("did you mean {}? If not, remove {}", in_quotes(*name), what);
 }
 
 }  // namespace millrace

@@ -33,7 +33,12 @@ struct Finding {
   std::string code;  ///< stable: `definition.unknown_key`
   std::string path;  ///< `states[3].events[0].context.source`; empty for the whole document
   Position at;
-  std::string message;  ///< one sentence in UTF-8 that does not repeat the path
+  /// One sentence in UTF-8 that does not repeat the path; of a warning and a note it ends with the
+  /// mend.
+  std::string message;
+  /// What to do, as an instruction: `write "^a$"`, `remove this entry`. Empty for an error, whose
+  /// message says it, and for a fact.
+  std::string mend = {};
 
   bool operator==(const Finding&) const = default;
 };
@@ -45,8 +50,20 @@ class Findings {
   static constexpr size_t kMost = 1000;
 
   void error(std::string code, std::string path, Position at, std::string message);
-  void warning(std::string code, std::string path, Position at, std::string message);
-  void note(std::string code, std::string path, Position at, std::string message);
+
+  /// A doubt about a definition that can be used. Its message is `doubt` and `mend`, with a
+  /// semicolon between them; the mend must not be empty.
+  void warning(std::string code, std::string path, Position at, std::string_view doubt,
+               std::string mend);
+  void note(std::string code, std::string path, Position at, std::string_view doubt,
+            std::string mend);
+
+  /// A note that says how the text is read, such as the next ticks of a schedule: there is nothing
+  /// to mend.
+  void fact(std::string code, std::string path, Position at, std::string message);
+
+  /// A finding of other findings.
+  void add(Finding finding);
 
   /// Whether any error was added, kept or not: then nothing of the definition may be used.
   bool has_errors() const { return has_errors_; }
@@ -58,8 +75,6 @@ class Findings {
   std::vector<Finding> sorted() const;
 
  private:
-  void add(Finding finding);
-
   std::vector<Finding> findings_;
   size_t omitted_ = 0;
   bool has_errors_ = false;
@@ -90,5 +105,10 @@ std::optional<std::string> likely(std::string_view given,
 
 /// `; did you mean "transition"?`, or nothing: to be put at the end of a message.
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates);
+
+/// The mend of a name that is not known: `did you mean "transition"? If not, remove this key`, or
+/// `otherwise` where no candidate is near. `what` is what to remove.
+std::string mend_of_name(std::string_view given, const std::vector<std::string_view>& candidates,
+                         std::string_view what, std::string_view otherwise);
 
 }  // namespace millrace

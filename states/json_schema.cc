@@ -159,8 +159,9 @@ class Checker {
     std::vector<std::string_view> names;
     for (const Keyword& keyword : kKeywords) names.push_back(keyword.name);
     findings_.warning("schema.unknown_key", path, member.at,
-                      fmt::format("{} is no keyword of JSON Schema draft 7 and says nothing{}",
-                                  in_quotes(member.key), did_you_mean(member.key, names)));
+                      fmt::format("{} is not a keyword of JSON Schema draft 7 and has no effect",
+                                  in_quotes(member.key)),
+                      mend_of_name(member.key, names, "this key", "remove this key"));
   }
 
   void value(Shape shape, const Node& node, const std::string& path) {

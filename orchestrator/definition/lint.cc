@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -112,11 +113,12 @@ class Linter {
   void run() {
     if (context_.loads) {
       check_ways();
-      check_unused("functions", Kind::kFunction, "no action calls it");
-      check_unused("schemas", Kind::kSchemaOrId, "no state refers to it");
+      check_unused("functions", Kind::kFunction, "no action calls it",
+                   "remove it, or name it in the `function` of an action");
+      check_unused("schemas", Kind::kSchemaOrId, "no state refers to it",
+                   "remove it, or name it in the `schema` of a validate state");
     }
     check_start();
-    note_on_failure();
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
@@ -138,7 +140,8 @@ class Linter {
     for (size_t i = 0; i < graph.states.size(); ++i) {
       if (!reached[i]) {
         findings_.warning("lint.unreachable", path_of(path_of("states", i), "id"),
-                          graph.states[i].at, "nothing leads to this state");
+                          graph.states[i].at, "nothing leads to this state",
+                          "remove it, or name it in a `transition`");
       } else if (!leads_out[i]) {
         trapped.push_back(i);
       }
@@ -154,7 +157,8 @@ class Linter {
                       graph.states[trapped.front()].at,
                       fmt::format("an instance that comes here never ends and never waits; it goes "
                                   "round in {}",
-                                  names));
+                                  names),
+                      "remove a `transition` of these, or write one that leads to another state");
   }
 
   void check_start() {
@@ -162,25 +166,13 @@ class Linter {
     if (start == nullptr) return;
     if (text_of(*start, "type") == "scheduled" && trimmed(text_of(*start, "cron")).empty()) {
       findings_.warning("lint.never_starts", "start", start->at,
-                        "without `cron` the schedule never starts an instance");
+                        "without `cron` the schedule never starts an instance",
+                        "write `cron`, such as cron: '@hourly'");
     }
     if (context_.now) note_ticks(*start, *context_.now);
     const Mapping& kind = kind_of(*start, *workflow_grammar().find("start")->object);
     if (kind.types[0] == "eventsXor")
       check_alternatives(items_of(*start, "events"), "start.events");
-  }
-
-  /// Its name promises more than document 004 gives it.
-  void note_on_failure() {
-    const Node* const node = value_of(document_, "on_failure");
-    if (node == nullptr || text_of(*node, "when") == "any") return;
-    const std::string state =
-        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
-    findings_.note(
-        "lint.on_failure", "on_failure", node->at,
-        fmt::format("this state runs when `timeout` expires and not when the instance "
-                    "fails otherwise; write on_failure: {{state: {}, when: any}} for both",
-                    state));
   }
 
   void note_ticks(const Node& start, TimePoint now) {
@@ -194,11 +186,12 @@ class Linter {
       now = cron->next(now);
       ticks += (i == 0 ? "" : ", ") + format_rfc3339(now);
     }
-    findings_.note("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
+    findings_.fact("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
   }
 
   /// Warns of what is defined in a list of the document and named by no key of that kind.
-  void check_unused(std::string_view list, Kind kind, std::string_view what) {
+  void check_unused(std::string_view list, Kind kind, std::string_view doubt,
+                    const std::string& mend) {
     std::set<std::string> used;
     walk(document_, workflow_grammar(), "", [&](const Place& place) {
       if (place.rule.kind == kind) used.insert(place.member.value.text);
@@ -207,7 +200,7 @@ class Linter {
     for (size_t i = 0; i < items.size(); ++i) {
       const Node* const id = value_of(items[i], "id");
       if (id == nullptr || used.count(id->text) > 0) continue;
-      findings_.warning("lint.unused", path_of(path_of(list, i), "id"), id->at, std::string(what));
+      findings_.warning("lint.unused", path_of(path_of(list, i), "id"), id->at, doubt, mend);
     }
   }
 
@@ -235,7 +228,10 @@ class Linter {
         }
         findings_.warning(
             "lint.event_hidden", path_of(path, i), entries[i].at,
-            fmt::format("this entry is never chosen: entry {} takes all of its events", j));
+            fmt::format("this entry is never chosen: entry {} takes all of its events", j),
+            first.attributes.size() < one.attributes.size()
+                ? fmt::format("move this entry before entry {}", j)
+                : "remove this entry, or write a `context` that only its events match");
         break;
       }
       if (before.size() < kComparedEntries) before.push_back(std::move(one));
@@ -256,14 +252,16 @@ class Linter {
       const auto [first, is_new] = before.emplace(program, i);
       if (always) {
         findings_.warning("lint.condition_hidden", place, condition->at,
-                          fmt::format("this is never asked: condition {} is always true", *always));
+                          fmt::format("this is never asked: condition {} is always true", *always),
+                          fmt::format("move it before condition {}, or remove it", *always));
         continue;
       }
       if (!is_new) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
             fmt::format("this is never the first that is true: condition {} is the same",
-                        first->second));
+                        first->second),
+            "remove it, or write another condition");
         continue;
       }
       if (truth_of(*condition, place) == true) always = i;
@@ -273,7 +271,10 @@ class Linter {
       const Node* const node = value_of(state, key);
       if (node == nullptr) continue;
       findings_.warning("lint.condition_hidden", path_of(path, key), node->at,
-                        fmt::format("this is never taken: condition {} is always true", *always));
+                        fmt::format("this is never taken: condition {} is always true", *always),
+                        fmt::format("remove it, or write a condition {} that reads the data, such "
+                                    "as jq(.amount > 3)",
+                                    *always));
     }
   }
 
@@ -286,7 +287,9 @@ class Linter {
     if (facts.value && !is_true(*facts.value)) {
       findings_.warning("lint.condition_never", path, condition.at,
                         fmt::format("this is never true: it yields {}, whatever the data are",
-                                    dump_json(*facts.value)));
+                                    dump_json(*facts.value)),
+                        "write a condition that reads the data, such as jq(.amount > 3), or remove "
+                        "this entry");
       return false;
     }
     if (facts.value) return true;
@@ -298,7 +301,8 @@ class Linter {
     if (!has_text) return std::nullopt;
     findings_.warning("lint.condition_always", path, condition.at,
                       "this is always true: it is a text with the results of jq(…) in it, and not "
-                      "empty; write one jq(…) around the whole condition");
+                      "empty",
+                      "write one jq(…) around the whole condition");
     return true;
   }
 
@@ -309,7 +313,7 @@ class Linter {
     const auto written = read_retries(place.member, place.path, none);
     if (!written || none.has_errors()) return;
     const bool counts_behind = written->vocabulary == Vocabulary::kDirektiv;
-    findings_.note("lint.attempts", place.path, place.member.at,
+    findings_.fact("lint.attempts", place.path, place.member.at,
                    fmt::format("{}: {}{}", retry_vocabulary(written->vocabulary).name,
                                attempts_text(written->policy),
                                counts_behind && written->policy.attempts == 1U
@@ -326,7 +330,8 @@ class Linter {
     if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
       findings_.note("lint.scale", place.path, place.member.at,
                      "an isolated function runs in a container of its own for each call, whatever "
-                     "`scale` says");
+                     "`scale` says",
+                     "remove `scale`, or write `type: reusable`");
     }
   }
 
@@ -335,13 +340,12 @@ class Linter {
     const std::string_view text = trimmed(value.text);
     const size_t number = text.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
     if (number == text.size() || text.find('P') != std::string_view::npos) return;
-    const std::string message =
-        fmt::format("{} without a unit is milliseconds; write {}ms, or {}s for seconds",
-                    text.substr(number), text, text);
+    const std::string doubt = fmt::format("{} without a unit is milliseconds", text.substr(number));
+    const std::string mend = fmt::format("write {}ms, or {}s for seconds", text, text);
     if (value.kind == Node::Kind::kString) {
-      findings_.warning("lint.unit", path, value.at, message);
+      findings_.warning("lint.unit", path, value.at, doubt, mend);
     } else {
-      findings_.note("lint.unit", path, value.at, message);
+      findings_.note("lint.unit", path, value.at, doubt, mend);
     }
   }
 
@@ -350,20 +354,49 @@ class Linter {
   const LintContext& context_;
 };
 
-/// What lint finds where no error was found, of a definition that has some.
+/// The document without the scalars at these paths: a key loses its value, an item becomes null, so
+/// that the others keep their numbers.
+Node without_scalars(const Node& node, const std::set<std::string>& paths,
+                     const std::string& path) {
+  Node out = node;
+  out.items.clear();
+  out.members.clear();
+  const auto is_out = [&](const Node& value, const std::string& at) {
+    return value.items.empty() && value.members.empty() && paths.count(at) > 0;
+  };
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string at = path_of(path, i);
+    out.items.push_back(is_out(node.items[i], at) ? Node{.at = node.items[i].at}
+                                                  : without_scalars(node.items[i], paths, at));
+  }
+  for (const Member& member : node.members) {
+    const std::string at = path_of(path, member.key);
+    if (is_out(member.value, at)) continue;
+    out.members.push_back({member.key, member.at, without_scalars(member.value, paths, at)});
+  }
+  return out;
+}
+
+/// What lint finds where no error was found, of a definition that has some. A value that was
+/// refused decides about nothing: neither what is written there nor that it is missing. So a
+/// finding counts only if it is the same with these values and without them.
 void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
   context.loads = false;
-  Findings more;
-  lint(document, more, context);
-  std::set<std::string> wrong;
-  for (const Finding& one : findings.sorted()) wrong.insert(one.path);
-  for (Finding& one : more.sorted()) {
-    if (wrong.count(one.path) > 0) continue;
-    if (one.severity == Severity::kNote) {
-      findings.note(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
-    } else {
-      findings.warning(std::move(one.code), std::move(one.path), one.at, std::move(one.message));
-    }
+  std::set<std::string> reported;
+  std::set<std::string> refused;
+  for (const Finding& one : findings.sorted()) {
+    reported.insert(one.path);
+    if (one.severity == Severity::kError) refused.insert(one.path);
+  }
+  Findings with;
+  lint(document, with, context);
+  Findings without;
+  lint(without_scalars(document, refused, ""), without, context);
+  std::set<std::tuple<std::string, std::string, std::string>> certain;
+  for (Finding& one : without.sorted()) certain.emplace(one.code, one.path, one.message);
+  for (Finding& one : with.sorted()) {
+    if (reported.count(one.path) > 0) continue;
+    if (certain.count({one.code, one.path, one.message}) > 0) findings.add(std::move(one));
   }
 }
 

@@ -36,8 +36,8 @@ void check_calls_of_itself(const Node& document, Findings& findings) {
     findings.warning("lint.call_never", path_of(site.path, "function"),
                      value_of(*site.action, "function")->at,
                      "this call is always refused with direktiv.mutex: the workflow is singular, "
-                     "and the instance of it that makes the call has not ended; call another "
-                     "workflow, or remove `singular`");
+                     "and the instance of it that makes the call has not ended",
+                     "call another workflow, or remove `singular`");
   }
 }
 
@@ -62,15 +62,15 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
       const std::string service = text_of(*function->second, "service");
       const bool is_global = text_of(*function->second, "type") == "knative-global";
       if (names_service && names_service(service, is_global)) return;
-      std::string message = fmt::format(
-          "nothing ends this call if no worker takes tasks of the service {}; give the action or "
-          "its function a timeout, such as `scheduleToStartTimeout: 1h`",
-          in_quotes(service));
+      const std::string doubt = fmt::format(
+          "nothing ends this call if no worker takes tasks of the service {}", in_quotes(service));
+      const std::string mend =
+          "give the action or its function a timeout, such as `scheduleToStartTimeout: 1h`";
       if (names_service) {
-        findings.warning("lint.call_unbounded", place.path, place.member.value.at,
-                         message + ", or name the service in the settings of the namespace");
+        findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt,
+                         mend + ", or name the service in the settings of the namespace");
       } else {
-        findings.note("lint.call_unbounded", place.path, place.member.value.at, message);
+        findings.note("lint.call_unbounded", place.path, place.member.value.at, doubt, mend);
       }
     });
   }

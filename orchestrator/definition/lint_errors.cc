@@ -12,6 +12,7 @@
 #include "model/error_codes.h"
 #include "model/grammar.h"
 #include "model/walk.h"
+#include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/glob.h"
 
@@ -23,6 +24,10 @@ using Kind = KeyRule::Kind;
 /// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
 /// thousands of them.
 constexpr size_t kComparedEntries = 100;
+
+/// Where no code of millrace is near to what is written.
+constexpr std::string_view kUnknownCodeMend =
+    "write one of the codes under \"Errors\" in docs/language.md, or remove this entry";
 
 constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
 constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
@@ -166,6 +171,7 @@ class ErrorLinter {
     if (const Member* const retries = find_retries(document_)) {
       check_policy(*retries, retries->key, {.raised = raised_by_workflow()});
     }
+    if (loads_) check_on_failure();
   }
 
  private:
@@ -178,7 +184,7 @@ class ErrorLinter {
     const std::string_view type = type_of_state(state);
     const bool calls = type == "action" || type == "foreach" || type == "parallel" || type.empty();
     if (!calls && retries != nullptr) caught.add({"direktiv.retries.exceeded"});
-    check_catches(items_of(state, "catch"), path, caught);
+    check_catches(state, path, caught);
     if (calls || retries == nullptr) return;
     Raised tried = raised;
     tried.remove({kInterrupted, kTaskTimeout});
@@ -186,8 +192,8 @@ class ErrorLinter {
                  {.raised = std::move(tried), .catches = {&items_of(state, "catch")}});
   }
 
-  void check_catches(const std::vector<Node>& entries, const std::string& path,
-                     const Raised& raised) {
+  void check_catches(const Node& state, const std::string& path, const Raised& raised) {
+    const std::vector<Node>& entries = items_of(state, "catch");
     std::vector<std::string> before;
     for (size_t i = 0; i < entries.size(); ++i) {
       const Node* const error = value_of(entries[i], "error");
@@ -199,21 +205,26 @@ class ErrorLinter {
       if (wider != before.end()) {
         findings_.warning("lint.catch_hidden", place, error->at,
                           fmt::format("this entry catches nothing: {} before it catches the same",
-                                      in_quotes(*wider)));
+                                      in_quotes(*wider)),
+                          *wider == error->text
+                              ? "remove it"
+                              : fmt::format("move it before the entry of {}", in_quotes(*wider)));
       } else if (!check_code(*error, place, error->text)) {
-        check_caught(*error, place, raised);
+        check_caught(state, *error, place, raised);
       }
       if (before.size() < kComparedEntries) before.push_back(error->text);
     }
   }
 
-  void check_caught(const Node& error, const std::string& path, const Raised& raised) {
+  void check_caught(const Node& state, const Node& error, const std::string& path,
+                    const Raised& raised) {
     if (!has_characters_of_codes(error.text, "*?")) {
       findings_.warning("lint.catch_never", path, error.at,
                         fmt::format("this entry catches nothing: an error code has letters, "
-                                    "digits, `.`, `-` and `_` only, and {} has others; `*` stands "
-                                    "for any run of them, `?` for one",
-                                    in_quotes(error.text)));
+                                    "digits, `.`, `-` and `_` only, and {} has others",
+                                    in_quotes(error.text)),
+                        "write a code; `*` in it stands for any run of such characters, `?` for "
+                        "one");
       return;
     }
     const bool is_raised = raised.any || std::any_of(raised.codes.begin(), raised.codes.end(),
@@ -221,12 +232,70 @@ class ErrorLinter {
                                                        return glob_matches(error.text, code);
                                                      });
     if (is_raised) return;
-    std::string_view hint;
-    if (error.text == "direktiv.stateTimeout") hint = "; give the state a `timeout`";
-    if (error.text == kInterrupted) hint = "; give the workflow an `interrupt` in `timeouts`";
-    findings_.warning("lint.catch_never", path, error.at,
-                      fmt::format("this entry catches nothing: this state can raise {}{}",
-                                  list_of(raised), hint));
+    findings_.warning(
+        "lint.catch_never", path, error.at,
+        fmt::format("this entry catches nothing: this state can raise {}", list_of(raised)),
+        mend_of_catch(state, error.text, raised));
+  }
+
+  /// What to do about an entry that names a code which the state cannot raise.
+  static std::string mend_of_catch(const Node& state, std::string_view code, const Raised& raised) {
+    const bool takes_timeout = kind_of(state, state_grammar()).find("timeout") != nullptr;
+    if (code == "direktiv.stateTimeout" && takes_timeout) {
+      return "give the state a `timeout`, or remove this entry";
+    }
+    if (code == kInterrupted) {
+      return "give the workflow an `interrupt` in `timeouts`, or remove this entry";
+    }
+    return raised.codes.empty() ? "remove this entry"
+                                : "write one of these codes, or remove this entry";
+  }
+
+  // What is cleaned up behind.
+
+  /// Its name promises more than document 004 gives it. Where `when` is written the author knows,
+  /// and where nothing else can end the instance as failed there is no difference.
+  void check_on_failure() {
+    const Node* const node = value_of(document_, "on_failure");
+    if (node == nullptr || value_of(*node, "when") != nullptr) return;
+    const std::string other = other_failure();
+    if (other.empty()) return;
+    const std::string state =
+        node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
+    findings_.warning(
+        "lint.on_failure", "on_failure", node->at,
+        fmt::format("this state runs when `timeout` expires, and not when the instance fails "
+                    "otherwise, such as by {}",
+                    other),
+        fmt::format("write on_failure: {{state: {}, when: any}} to run it behind every failure, "
+                    "or {{state: {}, when: timeout}} to keep it as it is",
+                    state, state));
+  }
+
+  /// How an instance may fail that is not in `on_failure`: `an error of the call in "charge"`.
+  /// Empty: no state raises an error that nothing catches, but for limits.
+  std::string other_failure() const {
+    const std::vector<Node>& states = items_of(document_, "states");
+    const std::vector<bool> reached = reachable_from_start(document_, state_graph(document_));
+    if (reached.size() != states.size()) return "";
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (!reached[i]) continue;
+      const std::string id = in_quotes(text_of(states[i], "id"));
+      if (type_of_state(states[i]) == "error") return fmt::format("the Error state {}", id);
+      const std::vector<Node>& catches = items_of(states[i], "catch");
+      const auto is_caught = [&](std::string_view code) {
+        return std::any_of(catches.begin(), catches.end(), [&](const Node& entry) {
+          return covers(text_of(entry, "error"), code);
+        });
+      };
+      const Raised raised = raised_by_state(states[i], is_interrupted_);
+      if (raised.any && !is_caught("*")) return fmt::format("an error of a call in {}", id);
+      for (const std::string& code : raised.codes) {
+        const bool is_limit = code.starts_with("millrace.") || code == "direktiv.jq.notObject";
+        if (!is_limit && !is_caught(code)) return fmt::format("{} in {}", code, id);
+      }
+    }
+    return "";
   }
 
   // What is tried again.
@@ -285,7 +354,8 @@ class ErrorLinter {
     if (!asked.raised.any && asked.raised.codes.empty()) {
       findings_.warning("lint.retry_never", path, member.at,
                         "nothing is tried again by this: the state cannot raise an error that is "
-                        "tried again");
+                        "tried again",
+                        "remove the policy");
       return;
     }
     const std::vector<Node>& codes = items_of(policy, "codes");
@@ -308,7 +378,8 @@ class ErrorLinter {
     if (pattern && node.text != "*" && !has_characters_of_codes((*pattern)->literal())) {
       findings_.warning("lint.retry_never", path, node.at,
                         "nothing is tried again by this: an error code has letters, digits, `.`, "
-                        "`-` and `_` only");
+                        "`-` and `_` only",
+                        "write a pattern of these characters, or remove this entry");
       return;
     }
     const auto matches = [&](const std::string& code) {
@@ -316,9 +387,9 @@ class ErrorLinter {
     };
     const auto& raised = asked.raised.codes;
     if (!asked.raised.any && std::none_of(raised.begin(), raised.end(), matches)) {
-      findings_.warning(
-          "lint.retry_never", path, node.at,
-          fmt::format("nothing is tried again by this: {}", triable_of(asked.raised)));
+      findings_.warning("lint.retry_never", path, node.at,
+                        fmt::format("nothing is tried again by this: {}", triable_of(asked.raised)),
+                        "write one of these, or remove this entry");
       return;
     }
     check_caught_before(node, path, asked);
@@ -341,7 +412,8 @@ class ErrorLinter {
     }
     findings_.warning(
         "lint.retry_hidden", path, node.at,
-        fmt::format("this is never tried again: {} in `catch` takes it before", in_quotes(first)));
+        fmt::format("this is never tried again: {} in `catch` takes it before", in_quotes(first)),
+        "remove this entry, or write narrower codes in `catch`");
   }
 
   /// A glob that takes every code which the pattern of a retry matches.
@@ -377,9 +449,10 @@ class ErrorLinter {
       return (*pattern)->matches(std::string(code));
     });
     if (is_known) return false;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error that {} matches{}",
-                                  in_quotes(value.text), did_you_mean(spelt, codes)));
+    findings_.warning(
+        "lint.unknown_code", path, value.at,
+        fmt::format("millrace does not raise an error that {} matches", in_quotes(value.text)),
+        mend_of_name(spelt, codes, "this entry", kUnknownCodeMend));
     return true;
   }
 
@@ -389,15 +462,15 @@ class ErrorLinter {
     const std::string& code = node.text;
     if (!is_identifier(code)) {
       findings_.warning("lint.unknown_code", path, node.at,
-                        fmt::format("{} is not an error code; an entry is one whole code, without "
-                                    "patterns",
-                                    in_quotes(code)));
+                        fmt::format("{} is not an error code", in_quotes(code)),
+                        "write one whole code in each entry, without patterns");
       return;
     }
     if (check_code(node, path, code)) return;
     if (!asked.raised.any && asked.raised.codes.count(code) == 0) {
       findings_.warning("lint.retry_never", path, node.at,
-                        fmt::format("this has no effect: {}", triable_of(asked.raised)));
+                        fmt::format("this has no effect: {}", triable_of(asked.raised)),
+                        "write one of these, or remove this entry");
       return;
     }
     // A subflow may end with the error of its own call.
@@ -406,7 +479,8 @@ class ErrorLinter {
         (code == "millrace.timeout.scheduleToStart" || code == "millrace.timeout.scheduleToClose");
     if (is_final) {
       findings_.note("lint.retry_never", path, node.at,
-                     "this timeout is never tried again, with or without this entry");
+                     "this timeout is never tried again, with or without this entry",
+                     "remove this entry");
     }
   }
 
@@ -419,9 +493,10 @@ class ErrorLinter {
       return glob_matches(glob, code);
     });
     if (is_known) return false;
-    findings_.warning("lint.unknown_code", path, value.at,
-                      fmt::format("millrace does not raise an error with the code {}{}",
-                                  in_quotes(glob), did_you_mean(glob, codes)));
+    findings_.warning(
+        "lint.unknown_code", path, value.at,
+        fmt::format("millrace does not raise an error with the code {}", in_quotes(glob)),
+        mend_of_name(glob, codes, "this entry", kUnknownCodeMend));
     return true;
   }
 

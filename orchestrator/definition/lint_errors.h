@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-/// Adds `lint.catch_hidden`, `lint.catch_never`, `lint.retry_hidden`, `lint.retry_never` and
-/// `lint.unknown_code`. Of a definition that does not load the policies of functions are left out,
-/// as their callers are not known.
+/// Adds `lint.on_failure`, `lint.catch_hidden`, `lint.catch_never`, `lint.retry_hidden`,
+/// `lint.retry_never` and `lint.unknown_code`. Of a definition that does not load the policies of
+/// functions are left out, as their callers are not known.
 void lint_errors(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -101,6 +101,17 @@ std::vector<bool> reachable(const StateGraph& graph) {
   return flood(ways, graph.entries);
 }
 
+std::vector<bool> reachable_from_start(const Node& document, StateGraph graph) {
+  graph.entries.clear();
+  if (!graph.states.empty()) graph.entries.push_back(0);
+  const Member* const start = document.find("start");
+  const Member* const state = start == nullptr ? nullptr : start->value.find("state");
+  for (size_t i = 0; state != nullptr && i < graph.states.size(); ++i) {
+    if (graph.states[i].id == state->value.text) graph.entries = {i};
+  }
+  return reachable(graph);
+}
+
 std::vector<bool> leading_out(const StateGraph& graph) {
   std::vector<std::vector<size_t>> back(graph.states.size());
   std::vector<size_t> out;

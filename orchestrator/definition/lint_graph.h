@@ -29,6 +29,9 @@ StateGraph state_graph(const Node& document);
 /// Which states an instance can come to.
 std::vector<bool> reachable(const StateGraph& graph);
 
+/// Which states an instance can come to from the start alone, without `on_failure`.
+std::vector<bool> reachable_from_start(const Node& document, StateGraph graph);
+
 /// Which states lead to the end or to a wait.
 std::vector<bool> leading_out(const StateGraph& graph);
 

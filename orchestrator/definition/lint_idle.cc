@@ -49,14 +49,15 @@ class IdleLinter {
     const Node* const lifespan = value_of(*start, "lifespan");
     if (lifespan != nullptr && items_of(*start, "events").size() == 1) {
       findings_.warning("lint.timeout_never", "start.lifespan", lifespan->at,
-                        "this has no effect: with one entry no event waits for others");
+                        "this has no effect: with one entry no event waits for others",
+                        "remove `lifespan`, or write another entry in `events`");
     }
     std::set<std::string> named;
     const std::vector<Node>& correlate = items_of(*start, "correlate");
     for (size_t i = 0; i < correlate.size(); ++i) {
       if (named.insert(to_lower(correlate[i].text)).second) continue;
       findings_.warning("lint.unused", path_of("start.correlate", i), correlate[i].at,
-                        "this attribute is in the list already");
+                        "this attribute is in the list already", "remove it");
     }
   }
 
@@ -77,8 +78,9 @@ class IdleLinter {
     findings_.warning(
         "lint.content_type", path_of(path, type_key), type->at,
         fmt::format("this has no effect: `{}` yields a value of the type {}, which is "
-                    "JSON whatever is written here; yield a string",
-                    value_key, facts.type));
+                    "JSON whatever is written here",
+                    value_key, facts.type),
+        fmt::format("remove this key, or write a query in `{}` that yields a string", value_key));
   }
 
   void check_setter(const Node& state, const std::string& path) {
@@ -96,7 +98,8 @@ class IdleLinter {
       findings_.warning("lint.variable_hidden", path_of(entry, "key"), key->at,
                         fmt::format("this value is never read: entry {} sets the same variable in "
                                     "the same step",
-                                    later->second));
+                                    later->second),
+                        "remove this entry, or write another `key`");
     }
   }
 
@@ -112,7 +115,8 @@ class IdleLinter {
     }
     findings_.note("lint.unused", "defaults", defaults->at,
                    "no action needs this: each that is waited for has a policy of its own, or from "
-                   "its state or function");
+                   "its state or function",
+                   "remove `defaults`");
   }
 
   /// The first error that is fixed stays, and behind `on_failure` one is.
@@ -133,19 +137,15 @@ class IdleLinter {
         if (to != numbers.end()) graph.states[i].next.push_back(to->second);
       }
     }
-    graph.entries = {0};
-    if (const Node* const start = value_of(document_, "start")) {
-      const auto to = number_of(*start, "state");
-      if (to != numbers.end()) graph.entries = {to->second};
-    }
-    const std::vector<bool> reached_without = reachable(graph);
+    const std::vector<bool> reached_without = reachable_from_start(document_, graph);
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error" || !reached[i] || reached_without[i]) continue;
       const Node* const error = value_of(states_[i], "error");
       if (error == nullptr) continue;
       findings_.warning("lint.error_never", path_of(path_of("states", i), "error"), error->at,
                         "the instance never ends with this error: every way here leads through "
-                        "another Error state or `on_failure`, and the first error stays");
+                        "another Error state or `on_failure`, and the first error stays",
+                        "remove this state, or write a `transition` to it in a state before those");
     }
   }
 

@@ -1,7 +1,9 @@
 #include "orchestrator/definition/lint_queries.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -80,33 +82,129 @@ std::string why_never(const std::string& name, const std::string& text) {
   }
 }
 
-/// Why a text that holds no jq looks as if it were meant to: it is a path (`.order`), or holds the
-/// placeholder of another language (`${ .order }`, `{{ .order }}`). Empty: it does not.
-std::string_view looks_like_query(std::string_view text) {
-  if (text.size() > 1 && text[0] == '.' &&
-      (begins_name(text[1]) || text[1] == '[' || text[1] == '"')) {
-    return text;
-  }
-  for (const std::string_view opener : {"${", "{{"}) {
-    const size_t at = text.find(opener);
-    if (at == std::string_view::npos) continue;
-    const std::string_view inside = trimmed(text.substr(at + opener.size()));
-    if (inside.size() > 1 && inside[0] == '.' && begins_name(inside[1])) return text.substr(at);
-  }
-  return "";
+/// A text that holds no jq and looks as if it were meant to.
+struct Lookalike {
+  std::string text;   ///< that part of it
+  std::string query;  ///< what was probably meant; empty if that cannot be told
+};
+
+std::string mend_of(const Lookalike& one) {
+  constexpr size_t kMost = 40;
+  return one.query.empty() || one.query.size() > kMost ? "write jq(…) around the query"
+                                                       : fmt::format("write jq({})", one.query);
 }
 
-/// Whether a pattern is a path of jq and nothing else: `.order`, `.order.id`. Its dots would match
-/// any character.
-bool is_path_as_pattern(std::string_view text) {
-  if (text.size() < 2 || text[0] != '.') return false;
-  bool begins = true;
-  for (const char c : text.substr(1)) {
-    if (c == '.' ? begins : !(begins_name(c) || (!begins && c >= '0' && c <= '9'))) return false;
-    begins = c == '.';
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where it stands without a backslash before it, which makes it a pattern's own.
+size_t find_unescaped(std::string_view text, std::string_view what) {
+  size_t at = text.find(what);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') {
+    at = text.find(what, at + 1);
   }
-  return !begins;
+  return at;
 }
+
+bool is_path_begin(std::string_view text) {
+  return text.size() > 1 && text[0] == '.' && begins_name(text[1]);
+}
+
+/// What stands between the brackets of another language's placeholder: `${ .order }`,
+/// `{{ .order }}`, `$(.order)`. With `bare` also a name without a dot before it.
+std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
+  struct Brackets {
+    std::string_view open, close;
+  };
+  for (const Brackets& brackets : {Brackets{"{{", "}}"}, {"${", "}"}, {"$(", ")"}}) {
+    const size_t at = find_unescaped(text, brackets.open);
+    if (at == std::string_view::npos) continue;
+    const size_t begin = at + brackets.open.size();
+    const size_t end = text.find(brackets.close, begin);
+    const std::string_view inside = trimmed(text.substr(begin, end - begin));
+    const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
+    if (!is_path_begin(inside) && !is_bare) continue;
+    // A bracket in it may have been taken for the end.
+    const bool is_whole =
+        end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
+    const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
+    return Lookalike{.text = std::string(text.substr(at, size)),
+                     .query = is_whole ? fmt::format("{}{}", is_bare ? "." : "", inside) : ""};
+  }
+  return std::nullopt;
+}
+
+/// A text that is as a whole a query in another writing: `jq (.order)`, `$.order`.
+std::optional<Lookalike> find_other_query(std::string_view text) {
+  if (text.starts_with("jq") && text.ends_with(')')) {
+    const std::string_view rest = trimmed(text.substr(2));
+    if (rest.size() > 2 && rest[0] == '(') {
+      return Lookalike{.text = std::string(text),
+                       .query = std::string(trimmed(rest.substr(1, rest.size() - 2)))};
+    }
+  }
+  if (text.starts_with('$') && is_path_begin(text.substr(1))) {
+    return Lookalike{.text = std::string(text), .query = std::string(text.substr(1))};
+  }
+  return std::nullopt;
+}
+
+/// What of a literal text looks like a query.
+std::optional<Lookalike> query_in_text(std::string_view text) {
+  if (is_path_begin(text) || text.starts_with(".[") || text.starts_with(".\"")) {
+    return Lookalike{.text = std::string(text), .query = std::string(text)};
+  }
+  if (auto other = find_other_query(text)) return other;
+  return find_placeholder(text, false);
+}
+
+/// The length of the path of jq that a text begins with: `.order`, `.order[0].id`, `.["a b"]`.
+size_t path_length(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const std::string_view rest = text.substr(end);
+    size_t size = 0;
+    if (is_path_begin(rest)) {
+      size = 2;
+      while (size < rest.size() && (begins_name(rest[size]) || is_digit(rest[size]))) {
+        ++size;
+      }
+    } else if (rest.starts_with(".[\"") || (end > 0 && rest[0] == '[')) {
+      const size_t open = rest.find('[');
+      const size_t close = rest.find(']', open);
+      if (close == std::string_view::npos) return 0;
+      const std::string_view key = rest.substr(open + 1, close - open - 1);
+      const bool is_text = key.size() > 2 && key.front() == '"' && key.back() == '"';
+      if (!is_text && key.find_first_not_of("0123456789") != std::string_view::npos) return 0;
+      size = close + 1;
+    } else {
+      break;
+    }
+    end += size;
+  }
+  return end;
+}
+
+/// What of a pattern looks like a query. The dots of a path would match any character, and no text
+/// goes on behind `$`.
+std::optional<Lookalike> query_in_pattern(std::string_view text) {
+  const size_t path = path_length(text);
+  const std::string_view behind = text.substr(path);
+  if (path > 0 && (behind.empty() || behind.starts_with(" //") || behind.starts_with(" | "))) {
+    return Lookalike{.text = std::string(text), .query = std::string(text)};
+  }
+  if (auto other = find_other_query(text)) return other;
+  if (auto placeholder = find_placeholder(text, true)) return placeholder;
+  const bool has_braces = find_unescaped(text, "{{") != std::string_view::npos ||
+                          find_unescaped(text, "${") != std::string_view::npos;
+  return has_braces ? std::optional(Lookalike{.text = std::string(text), .query = ""})
+                    : std::nullopt;
+}
+
+struct LongestFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  }
+};
 
 class QueryLinter {
  public:
@@ -152,7 +250,7 @@ class QueryLinter {
         break;
       case Kind::kPatterns:
         for (const Member& member : value.members) {
-          check_pattern(member, path_of(place.path, member.key));
+          check_pattern(member, path_of(place.path, member.key), place.path.starts_with("start"));
         }
         break;
       default:
@@ -170,10 +268,13 @@ class QueryLinter {
       findings_.warning("lint.wrong_type", place.path, value.at,
                         fmt::format("this is never an array: it yields a value of the type {}, and "
                                     "the state fails with direktiv.foreachInput",
-                                    facts.type));
+                                    facts.type),
+                        "write a query that yields an array, such as jq(.items)");
     } else if (facts.value && facts.value->empty()) {
       findings_.warning("lint.call_never", place.path, value.at,
-                        "this array is always empty, so no call is made");
+                        "this array is always empty, so no call is made",
+                        "write a query that reads the array from the data, such as jq(.items), or "
+                        "remove the state");
     }
   }
 
@@ -195,9 +296,9 @@ class QueryLinter {
         findings_.warning(
             "lint.array_key", path_of(path, "transform"), transform->at,
             fmt::format("the data under {} is an array, in the order of the {} entries of this "
-                        "type, and has no key {}; write .[{}][0][{}] for the first entry",
-                        in_quotes(type), found->second, in_quotes(key), in_quotes(type),
-                        in_quotes(key)));
+                        "type, and has no key {}",
+                        in_quotes(type), found->second, in_quotes(key)),
+            fmt::format("write .[{}][0][{}] for the first entry", in_quotes(type), in_quotes(key)));
         return;
       }
     }
@@ -214,14 +315,15 @@ class QueryLinter {
       if (assigning) {
         findings_.warning("lint.condition_assigns", place.path, value.at,
                           "this condition assigns and yields the changed data, which counts as "
-                          "true; write == to compare");
+                          "true",
+                          "write == to compare");
       }
     }
     const std::string_view program = trimmed(value.text);
     if (program.empty() || program == "." || has_jq(program)) return;
     findings_.note("lint.bare_jq", place.path, value.at,
-                   fmt::format("a bare text is a jq program in this field only; write jq({})",
-                               program.size() > 40 ? "…" : program));
+                   "a bare text is a jq program in this field only",
+                   fmt::format("write jq({})", program.size() > 40 ? "…" : program));
   }
 
   /// Values whose texts are literals but for the jq(…) in them.
@@ -236,33 +338,46 @@ class QueryLinter {
       if (text) check_programs(*text, node, path);
       return;
     }
-    const std::string_view query = looks_like_query(trimmed(node.text));
-    if (query.empty()) return;
-    findings_.warning(
-        "lint.literal_jq", path, node.at,
-        fmt::format("{} is text here and not jq; write jq(…) around a query", in_quotes(query)));
+    if (const auto query = query_in_text(trimmed(node.text))) {
+      findings_.warning("lint.literal_jq", path, node.at,
+                        fmt::format("{} is text here and not jq", in_quotes(query->text)),
+                        mend_of(*query));
+    }
   }
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {
     for (const Program& program : text.programs()) {
       if (const auto error = facts_of(program.text).error) {
-        findings_.warning(
-            "lint.jq_fails", path, value.at,
-            fmt::format("this query fails whatever the data are: {}", error->message));
+        findings_.warning("lint.jq_fails", path, value.at,
+                          fmt::format("this query fails whatever the data are: {}", error->message),
+                          "correct the query; to fail on purpose, write a state of `type: error`");
       }
+      std::string rest = program.text;
       for (const std::string& key : keys_with_dots_) {
-        if (find_split_key(program.text, key) == std::string::npos) continue;
+        if (!take_split_key(rest, key)) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
             fmt::format(".{} reads several keys, one within the other, but the data of the event "
-                        "stands under the one key {}; write .[{}]",
-                        key, in_quotes(key), in_quotes(key)));
-        break;
+                        "stands under the one key {}",
+                        key, in_quotes(key)),
+            fmt::format("write .[{}]", in_quotes(key)));
       }
     }
   }
 
-  void check_pattern(const Member& member, const std::string& path) {
+  /// Whether the program reads the key as a path. Each place where it does is then of no other key,
+  /// such as one that this one begins with.
+  static bool take_split_key(std::string& program, const std::string& key) {
+    bool found = false;
+    for (size_t at = find_split_key(program, key); at != std::string::npos;
+         at = find_split_key(program, key)) {
+      found = true;
+      program.replace(at, key.size() + 1, key.size() + 1, '_');
+    }
+    return found;
+  }
+
+  void check_pattern(const Member& member, const std::string& path, bool is_start) {
     const Node& value = member.value;
     const std::string name = to_lower(member.key);
     const bool is_text = value.kind == Node::Kind::kString;
@@ -274,19 +389,21 @@ class QueryLinter {
       if (facts.value) check_constant(name, *facts.value, value, path);
       return;
     }
+    if (const auto query = is_text ? query_in_pattern(trimmed(value.text)) : std::nullopt) {
+      findings_.warning("lint.literal_jq", path, value.at,
+                        fmt::format("{} is a pattern here and not jq", in_quotes(query->text)),
+                        is_start ? "write a pattern; here are no data yet that jq(…) could read"
+                                 : mend_of(*query));
+      return;
+    }
     const std::string why =
         is_text ? why_never(name, value.text) : why_never_equal(name, dump_json(to_json(value)));
     if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
+                        "write a pattern that the attribute can match, or remove it");
       return;
     }
     if (!is_text) return;
-    if (is_path_as_pattern(value.text) || value.text.find("{{") != std::string::npos) {
-      findings_.warning("lint.literal_jq", path, value.at,
-                        fmt::format("{} is a pattern here and not jq; write jq(…) around a query",
-                                    in_quotes(value.text)));
-      return;
-    }
     if (name == "time") return;
     const auto pattern = Pattern::compile(value.text);
     const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
@@ -294,9 +411,8 @@ class QueryLinter {
     if (!is_plain) return;
     findings_.note(
         "lint.unanchored", path, value.at,
-        fmt::format("{} matches longer texts that contain it, too; write ^…$ around it for itself "
-                    "alone",
-                    in_quotes(value.text)));
+        fmt::format("{} matches longer texts that contain it, too", in_quotes(value.text)),
+        "write ^…$ around it for itself alone");
   }
 
   /// A query that yields the same for any data.
@@ -308,13 +424,14 @@ class QueryLinter {
             : why_never_equal(
                   name, constant.is_string() ? constant.get<std::string>() : dump_json(constant));
     if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why);
+      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
+                        "write a query that yields a value of the attribute, or remove it");
     }
   }
 
   const Node& document_;
   Findings& findings_;
-  std::set<std::string> keys_with_dots_;
+  std::set<std::string, LongestFirst> keys_with_dots_;
 };
 
 }  // namespace

@@ -59,11 +59,18 @@ std::optional<Span> span_at(const Node* node) {
   return std::move(*span);
 }
 
-std::string expires_first(const Bound& bound) {
-  return fmt::format(
-      "this has no effect: {} ({}) expires first; write a shorter time here or a "
-      "longer one there",
-      bound.name, bound.span.text);
+/// What a finding says.
+struct Doubt {
+  std::string why;  ///< empty: there is none
+  std::string mend;
+};
+
+constexpr const char* kShorterOrLonger = "write a shorter time here or a longer one there";
+
+Doubt expires_first(const Bound& bound) {
+  return {
+      .why = fmt::format("this has no effect: {} ({}) expires first", bound.name, bound.span.text),
+      .mend = kShorterOrLonger};
 }
 
 const Mapping& mapping_of(const Mapping& parent, std::string_view key) {
@@ -168,7 +175,7 @@ class TimeoutLinter {
         node = value_of(document_, "timeouts");
         key.remove_prefix(std::string_view("timeouts.").size());
       }
-      findings_.warning(kTimeoutNever, path, value_of(*node, key)->at, expires_first(bound));
+      warn(kTimeoutNever, path, value_of(*node, key)->at, expires_first(bound));
     };
     const char* const whole = value_of(document_, "workflowExecutionTimeout") == nullptr
                                   ? "timeout"
@@ -228,19 +235,18 @@ class TimeoutLinter {
     const std::string_view type = type_of_state(state);
     if (const auto timeout = span_at(value_of(state, "timeout"))) {
       if (const Bound* const bound = shorter(*timeout, bounds)) {
-        findings_.warning(kTimeoutNever, path_of(path, "timeout"), value_of(state, "timeout")->at,
-                          expires_first(*bound));
+        warn(kTimeoutNever, path_of(path, "timeout"), value_of(state, "timeout")->at,
+             expires_first(*bound));
       }
     }
     if (const Node* const node = type == "delay" ? value_of(state, "duration") : nullptr) {
       const auto duration = span_at(node);
       const Bound* const bound = duration ? shorter(*duration, bounds) : nullptr;
       if (bound != nullptr) {
-        findings_.warning(
-            kWaitNever, path_of(path, "duration"), node->at,
-            fmt::format("this delay is never over: {} ({}) expires first; write a shorter time "
-                        "here or a longer one there",
-                        bound->name, bound->span.text));
+        findings_.warning(kWaitNever, path_of(path, "duration"), node->at,
+                          fmt::format("this delay is never over: {} ({}) expires first",
+                                      bound->name, bound->span.text),
+                          kShorterOrLonger);
       }
     }
     const bool calls = type == "action" || type == "foreach" || type == "parallel" || type.empty();
@@ -257,16 +263,20 @@ class TimeoutLinter {
     const char* code = nullptr;  ///< of what is never the case in each call
     size_t used = 0;             ///< calls that it counts for
     size_t never = 0;            ///< those of them in which it changes nothing
-    std::string why;             ///< of the first one
+    Doubt why;                   ///< of the first one
     const char* hidden_code = nullptr;
-    std::string hidden;  ///< why it counts for none
+    Doubt hidden;  ///< why it counts for none
   };
+
+  void warn(const char* code, const std::string& path, Position at, const Doubt& doubt) {
+    findings_.warning(code, path, at, doubt.why, doubt.mend);
+  }
 
   void report(const std::string& path, const Shared& one) {
     if (one.used == 0) {
-      findings_.warning(one.hidden_code, path, one.at, one.hidden);
+      warn(one.hidden_code, path, one.at, one.hidden);
     } else if (one.used == one.never) {
-      findings_.warning(one.code, path, one.at, one.why);
+      warn(one.code, path, one.at, one.why);
     }
   }
 
@@ -287,11 +297,13 @@ class TimeoutLinter {
     check_retries(site, all);
   }
 
-  static std::string why_hidden(const ActionSite& site) {
+  static Doubt why_hidden(const ActionSite& site) {
     if (site.is_async) {
-      return "this has no effect: an `async` call is made once, and nothing waits for it";
+      return {.why = "this has no effect: an `async` call is made once, and nothing waits for it",
+              .mend = "remove it, or remove `async`"};
     }
-    return "this has no effect: every action that calls the function has one of its own";
+    return {.why = "this has no effect: every action that calls the function has one of its own",
+            .mend = "remove it here, or from an action"};
   }
 
   /// Notes which timeouts this call does not use, as it has `nearer` ones or is not waited for.
@@ -324,15 +336,15 @@ class TimeoutLinter {
     ++one.used;
     const Span& span = all.policy[kind]->span;
     if (span.is_zero()) return;  // it was not read
-    std::string why;
+    Doubt doubt;
     if (kind == TimeoutKind::kScheduleToStart && site.is_subflow()) {
-      why = "this has no effect: a subflow begins at once";
+      doubt = {.why = "this has no effect: a subflow begins at once", .mend = "remove it"};
     } else if (const auto bound = first_of(site, all, kind, span)) {
-      why = expires_first(*bound);
+      doubt = expires_first(*bound);
     }
-    if (why.empty()) return;
+    if (doubt.why.empty()) return;
     ++one.never;
-    if (one.why.empty()) one.why = std::move(why);
+    if (one.never == 1) one.why = std::move(doubt);
   }
 
   /// The first of what bounds the call that ends before.
@@ -380,11 +392,13 @@ class TimeoutLinter {
       one.at = member->at;
       one.hidden_code = kRetryHidden;
       if (site.is_async) {
-        one.hidden =
-            "nothing is tried again by this: an `async` call is made once, and nothing "
-            "waits for it";
+        one.hidden = {.why =
+                          "nothing is tried again by this: an `async` call is made once, and "
+                          "nothing waits for it",
+                      .mend = "remove it, or remove `async`"};
       } else if (!is_used) {
-        one.hidden = "nothing is tried again by this: every action has a policy of its own";
+        one.hidden = {.why = "nothing is tried again by this: every action has a policy of its own",
+                      .mend = "remove it here, or from an action"};
       } else {
         ++one.used;
         check_wait(*member, path, bounds, &one);
@@ -411,16 +425,17 @@ class TimeoutLinter {
     if (wait.is_zero()) return;
     const Bound* const bound = shorter(wait, bounds);
     if (bound == nullptr) return;
-    std::string why = fmt::format(
-        "nothing is tried again by this: {} ({}) expires before the first wait is "
-        "over; write a shorter wait here or a longer time there",
-        bound->name, bound->span.text);
+    Doubt doubt = {
+        .why = fmt::format(
+            "nothing is tried again by this: {} ({}) expires before the first wait is over",
+            bound->name, bound->span.text),
+        .mend = "write a shorter wait here or a longer time there"};
     if (shared == nullptr) {
-      findings_.warning(kWaitNever, path, member.at, std::move(why));
+      warn(kWaitNever, path, member.at, doubt);
       return;
     }
     ++shared->never;
-    if (shared->why.empty()) shared->why = std::move(why);
+    if (shared->never == 1) shared->why = std::move(doubt);
   }
 
   // Keys of a policy that change nothing.
@@ -434,36 +449,44 @@ class TimeoutLinter {
       const Member* found = member.value.find(key.name);
       if (found == nullptr && !key.spelling.empty()) found = member.value.find(key.spelling);
       if (found == nullptr || key.required) continue;
-      const std::string_view why = why_idle(key, policy, written->vocabulary);
-      if (!why.empty()) {
-        findings_.warning(kRetryNever, path_of(path, found->key), found->value.at,
-                          fmt::format("this has no effect: {}", why));
+      const Doubt doubt = why_idle(key, policy, written->vocabulary);
+      if (!doubt.why.empty()) {
+        warn(kRetryNever, path_of(path, found->key), found->value.at, doubt);
       } else if (key.part == RetryKey::Part::kMaxDelay && is_never_reached(policy)) {
         findings_.note(kRetryNever, path_of(path, found->key), found->value.at,
-                       "no wait of this policy is longer");
+                       "no wait of this policy is longer",
+                       "remove this key, or write a shorter time");
       }
     }
   }
 
   /// Why the policy is the same without that key; empty: it is another one, or the key says what is
   /// the case without it.
-  static std::string_view why_idle(const RetryKey& key, const RetryPolicy& policy,
-                                   Vocabulary vocabulary) {
+  static Doubt why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary vocabulary) {
     using Part = RetryKey::Part;
-    if (key.part == Part::kAttempts) return "";
+    if (key.part == Part::kAttempts) return {};
     const bool says_nothing = (key.part == Part::kDelay && policy.delay.is_zero()) ||
                               (key.part == Part::kFactor && policy.factor == 1);
-    if (says_nothing) return "";
-    if (!policy.allows_after(1)) return "the policy allows no second attempt";
-    if (key.part != Part::kFactor && key.part != Part::kMaxDelay) return "";
-    if (policy.delay.is_zero()) return "the first wait is zero, and so are all others";
+    if (says_nothing) return {};
+    if (!policy.allows_after(1)) {
+      return {.why = "this has no effect: the policy allows no second attempt",
+              .mend = "allow more attempts, or remove this key"};
+    }
+    if (key.part != Part::kFactor && key.part != Part::kMaxDelay) return {};
+    if (policy.delay.is_zero()) {
+      return {.why = "this has no effect: the first wait is zero, and so are all others",
+              .mend = "write a first wait above zero, or remove this key"};
+    }
     if (key.part == Part::kFactor) {
-      return policy.allows_after(2) ? "" : "there is one wait only, before the second attempt";
+      if (policy.allows_after(2)) return {};
+      return {.why = "this has no effect: there is one wait only, before the second attempt",
+              .mend = "allow more attempts, or remove this key"};
     }
     if (retry_vocabulary(vocabulary).max_delay_needs_growth && policy.factor <= 1) {
-      return "the waits do not grow; it counts where `exponentialBackoff` is above 1";
+      return {.why = "this has no effect: the waits do not grow",
+              .mend = "write `exponentialBackoff` above 1, or remove this key"};
     }
-    return "";
+    return {};
   }
 
   /// Whether no wait of the policy is longer than its longest one.

@@ -74,7 +74,8 @@ class Loader {
         context_.findings.warning(
             "jq.unchecked", program.path, program.at,
             fmt::format("{} programs from here on were not checked, as so many before are wrong",
-                        texts.size() - number));
+                        texts.size() - number),
+            "correct those first");
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {

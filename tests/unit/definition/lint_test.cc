@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@ namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -33,19 +35,29 @@ std::string described(const Finding& finding) {
   return fmt::format("{}:{} {}", finding.at.line, finding.at.column, finding.code);
 }
 
+/// Notes of these codes say how the text is read, and have nothing to mend.
+bool is_fact(const Finding& finding) {
+  return finding.code == "lint.attempts" || finding.code == "lint.ticks";
+}
+
 class LintCorpusTest : public PoolTest {
  protected:
+  std::vector<Finding> all_findings_in(std::string_view text) {
+    return load_and_lint(
+               text, [&](std::span<const std::string> programs) { return pool().check(programs); })
+        .findings.sorted();
+  }
+
   /// Errors and warnings.
   std::vector<Finding> findings_in(std::string_view text) {
-    const Loaded loaded = load_and_lint(
-        text, [&](std::span<const std::string> programs) { return pool().check(programs); });
-    std::vector<Finding> findings = loaded.findings.sorted();
+    std::vector<Finding> findings = all_findings_in(text);
     std::erase_if(findings, [](const Finding& one) { return one.severity == Severity::kNote; });
     return findings;
   }
 };
 
-/// Each file holds one mistake; where it is found stands in bad.expected. UPDATE_GOLDEN=1 rewrites.
+/// Each file holds one mistake; where it is found and the message stand in bad.expected.
+/// UPDATE_GOLDEN=1 rewrites.
 TEST_F(LintCorpusTest, FindsTheOneMistakeOfEachFile) {
   std::string found;
   size_t files = 0;
@@ -53,7 +65,8 @@ TEST_F(LintCorpusTest, FindsTheOneMistakeOfEachFile) {
     const std::vector<Finding> findings = findings_in(read_text_file(file));
     ++files;
     ASSERT_EQ(findings.size(), 1U) << file;
-    found += fmt::format("{} {}\n", file.stem().string(), described(findings.front()));
+    found += fmt::format("{} {}: {}\n", file.stem().string(), described(findings.front()),
+                         findings.front().message);
   }
   EXPECT_GE(files, 60U);
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
@@ -72,6 +85,56 @@ TEST_F(LintCorpusTest, FindsNothingInGoodFiles) {
     }
   }
   EXPECT_GE(files, 60U);
+}
+
+/// Also of a note, and also where the definition is right otherwise.
+TEST_F(LintCorpusTest, NamesAMendWithEveryDoubt) {
+  size_t doubts = 0;
+  for (const char* folder : {"bad", "good"}) {
+    for (const auto& file : files_in(folder)) {
+      for (const Finding& one : all_findings_in(read_text_file(file))) {
+        if (one.severity == Severity::kError || is_fact(one)) continue;
+        ++doubts;
+        EXPECT_NE(one.mend, "") << file << ": " << described(one);
+        EXPECT_THAT(one.message, EndsWith("; " + one.mend)) << file;
+      }
+    }
+  }
+  EXPECT_GE(doubts, 100U);
+}
+
+/// The rows of the table of findings in docs/language.md, each as its cells.
+std::vector<std::vector<std::string>> documented_findings() {
+  const std::string text = read_text_file("docs/language.md");
+  std::istringstream lines(text.substr(text.find("## What lint finds")));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::vector<std::string> cells;
+    for (size_t at = 2; at < line.size();) {
+      const size_t end = line.find(" |", at);
+      cells.push_back(line.substr(at, end - at));
+      at = end + 2;
+      if (line.compare(at, 2, " |") != 0) ++at;  // else the next cell is empty
+    }
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+TEST_F(LintCorpusTest, FindsWhatIsDocumentedWithAMend) {
+  std::string codes;
+  for (const std::vector<std::string>& cells : documented_findings()) {
+    ASSERT_EQ(cells.size(), 4U) << cells.front();
+    for (const std::string& cell : cells) EXPECT_NE(cell, "") << cells.front();
+    codes += cells.front() + " ";
+  }
+  for (const auto& file : files_in("bad")) {
+    for (const Finding& one : all_findings_in(read_text_file(file))) {
+      if (one.severity == Severity::kError) continue;
+      EXPECT_THAT(codes, HasSubstr("`" + one.code + "`")) << file;
+    }
+  }
 }
 
 TEST_F(LintCorpusTest, FindsNothingInTheExamples) {
@@ -221,7 +284,7 @@ TEST(LintOfRetries, WarnsOfThoseThatNoActionTakes) {
   };
   const std::vector<std::string> hidden = {
       "warning states[0].retries: nothing is tried again by this: every action has a policy of its "
-      "own [lint.retry_hidden]"};
+      "own; remove it here, or from an action [lint.retry_hidden]"};
   EXPECT_EQ(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f, retry: {}}"),
             hidden);
   EXPECT_EQ(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f, retry: {}}, "
@@ -335,9 +398,10 @@ states:
 )"),
       ElementsAre(
           "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
-          "made once, and nothing waits for it [lint.timeout_never]",
+          "made once, and nothing waits for it; remove it, or remove `async` [lint.timeout_never]",
           "warning functions[0].retries: nothing is tried again by this: an `async` call is "
-          "made once, and nothing waits for it [lint.retry_hidden]"));
+          "made once, and nothing waits for it; remove it, or remove `async` "
+          "[lint.retry_hidden]"));
 }
 
 /// A function's key is pointed out only where no call uses it.
@@ -408,10 +472,8 @@ states:
 - {id: tell, type: noop}
 - {id: lost, type: noop}
 )"),
-      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
-                  "instance fails otherwise; write on_failure: {state: refund, when: any} for "
-                  "both [lint.on_failure]",
-                  "warning states[3].id: nothing leads to this state [lint.unreachable]"));
+      ElementsAre("warning states[3].id: nothing leads to this state; remove it, or name it in a "
+                  "`transition` [lint.unreachable]"));
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -423,10 +485,57 @@ states:
 - {id: refund, type: noop}
 - {id: lost, type: noop}
 )"),
-      ElementsAre("note on_failure: this state runs when `timeout` expires and not when the "
-                  "instance fails otherwise; write on_failure: {state: pay, when: any} for "
-                  "both [lint.on_failure]",
-                  "warning states[2].id: nothing leads to this state [lint.unreachable]"));
+      ElementsAre("warning states[2].id: nothing leads to this state; remove it, or name it in a "
+                  "`transition` [lint.unreachable]"));
+}
+
+TEST(LintOfTimeouts, WarnsWhereOnFailureLeavesOutAFailure) {
+  const auto warnings = [](const char* on_failure, const char* states) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\ntimeout: 1h\non_failure: {}\nfunctions: [{{id: f, type: knative-namespace, "
+             "service: s}}]\nstates:\n{}\n- {{id: refund, type: noop}}\n",
+             on_failure, states))) {
+      if (one.find("lint.on_failure") != std::string::npos) found.push_back(one);
+    }
+    return found;
+  };
+  constexpr const char* kCall = "- {id: pay, type: action, action: {function: f}}";
+  const auto warning = [](const char* failure) {
+    return fmt::format(
+        "warning on_failure: this state runs when `timeout` expires, and not when the instance "
+        "fails otherwise, such as by {}; write on_failure: {{state: refund, when: any}} to run it "
+        "behind every failure, or {{state: refund, when: timeout}} to keep it as it is "
+        "[lint.on_failure]",
+        failure);
+  };
+  EXPECT_THAT(warnings("refund", kCall), ElementsAre(warning("an error of a call in \"pay\"")));
+  EXPECT_THAT(warnings("{state: refund}", kCall),
+              ElementsAre(warning("an error of a call in \"pay\"")));
+  EXPECT_THAT(warnings("refund", "- {id: no, type: error, error: a.b, message: c}"),
+              ElementsAre(warning("the Error state \"no\"")));
+  EXPECT_THAT(warnings("refund", "- {id: w, type: consumeEvent, timeout: 1m, event: {type: t}}"),
+              ElementsAre(warning("direktiv.stateTimeout in \"w\"")));
+  EXPECT_THAT(warnings("refund", "- {id: n, type: noop, transform: 'jq({a: .b.c})'}"),
+              ElementsAre(warning("direktiv.jq.badCommand in \"n\"")));
+  // What the author says, or what makes no difference.
+  for (const char* said : {"{state: refund, when: any}", "{state: refund, when: timeout}"}) {
+    EXPECT_THAT(warnings(said, kCall), IsEmpty());
+  }
+  for (const char* state :
+       {"- {id: w, type: consumeEvent, event: {type: t}}",
+        "- {id: w, type: consumeEvent, timeout: 1m, event: {type: t}, catch: [{error: "
+        "direktiv.stateTimeout}]}",
+        "- {id: pay, type: action, action: {function: f}, catch: [{error: '*'}]}",
+        "- {id: pay, type: action, async: true, action: {function: f}, catch: [{error: "
+        "'direktiv.*'}]}"}) {
+    EXPECT_THAT(warnings("refund", state), IsEmpty()) << state;
+  }
+  EXPECT_THAT(warnings("tell",
+                       "- {id: w, type: delay, duration: 1m}\n- {id: tell, type: action, "
+                       "action: {function: f}}"),
+              IsEmpty())
+      << "behind on_failure the instance has failed already";
 }
 
 TEST(LintOfTimeouts, OnFailureBehindAnyFailureIsAWayInToo) {
@@ -472,11 +581,14 @@ states:
 - {id: b, type: validate, schema: order}
 )"),
       ElementsAre("note functions[0].scale: an isolated function runs in a container of its "
-                  "own for each call, whatever `scale` says [lint.scale]",
-                  "warning functions[1].id: no action calls it [lint.unused]",
-                  "warning schemas[1].id: no state refers to it [lint.unused]",
-                  "warning start: without `cron` the schedule never starts an instance "
-                  "[lint.never_starts]"));
+                  "own for each call, whatever `scale` says; remove `scale`, or write `type: "
+                  "reusable` [lint.scale]",
+                  "warning functions[1].id: no action calls it; remove it, or name it in the "
+                  "`function` of an action [lint.unused]",
+                  "warning schemas[1].id: no state refers to it; remove it, or name it in the "
+                  "`schema` of a validate state [lint.unused]",
+                  "warning start: without `cron` the schedule never starts an instance; write "
+                  "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
 TEST(LintOfCatches, KnowsWhichGlobsCoverOthers) {
@@ -569,7 +681,8 @@ states:
 )"),
               ElementsAre("warning states[0].catch[0].error: millrace does not raise an error with "
                           "the code \"Direktiv.statetimeout\"; did you mean "
-                          "\"direktiv.stateTimeout\"? [lint.unknown_code]"));
+                          "\"direktiv.stateTimeout\"? If not, remove this entry "
+                          "[lint.unknown_code]"));
 }
 
 TEST(LintOfCodes, SaysWhatAStateCanRaise) {
@@ -589,17 +702,18 @@ states:
       ElementsAre(
           "warning states[0].catch[0].error: this entry catches nothing: this state can raise "
           "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the state a "
-          "`timeout` [lint.catch_never]",
+          "`timeout`, or remove this entry [lint.catch_never]",
           "warning states[0].catch[1].error: this entry catches nothing: this state can raise "
           "direktiv.event.jq, direktiv.jq.notObject and millrace.limits.data; give the workflow an "
-          "`interrupt` in `timeouts` [lint.catch_never]",
+          "`interrupt` in `timeouts`, or remove this entry [lint.catch_never]",
           "warning states[0].catch[2].error: this entry catches nothing: an error code has "
           "letters, "
-          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; `*` stands for any run of "
-          "them, `?` for one [lint.catch_never]",
-          "warning states[1].id: nothing leads to this state [lint.unreachable]",
+          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; write a code; `*` in it "
+          "stands for any run of such characters, `?` for one [lint.catch_never]",
+          "warning states[1].id: nothing leads to this state; remove it, or name it in a "
+          "`transition` [lint.unreachable]",
           "warning states[1].catch[0].error: this entry catches nothing: this state can raise no "
-          "error [lint.catch_never]"));
+          "error; remove this entry [lint.catch_never]"));
 }
 
 /// A timeout that is final anyway is a note, and none where a subflow may end with that code.
@@ -618,7 +732,8 @@ TEST(LintOfRetries, PointsOutTimeoutsThatAreFinalAnyway) {
   };
   EXPECT_THAT(notes("type: knative-namespace, service: s"),
               ElementsAre("note states[0].action.retries.nonRetryableErrors[0]: this timeout is "
-                          "never tried again, with or without this entry [lint.retry_never]"));
+                          "never tried again, with or without this entry; remove this entry "
+                          "[lint.retry_never]"));
   EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
@@ -648,6 +763,96 @@ states:
                           "within the other, but the data of the event stands under the one key "
                           "\"payment.received\"; write .[\"payment.received\"] "
                           "[lint.split_key]"));
+}
+
+TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
+  const auto split = [](const char* query) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n  - event: {{type: "
+             "payment.received}}\n  - event: {{type: order.placed}}\n  - event: {{type: "
+             "order.placed.late}}\n  - event: {{type: amount.paid}}\n  log: jq({})\n",
+             query))) {
+      found.push_back(one.substr(one.find("; ") + 2));
+    }
+    return found;
+  };
+  EXPECT_THAT(split("[.payment.received.amount, .order.placed.id]"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".order.placed.late.id"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]"));
+  EXPECT_THAT(split("[.order.placed.late.id, .order.placed.id, .order.placed.n]"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".payment.received.amount.paid"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]"));
+  EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
+}
+
+/// The warning of a value of `context` without its severity and place; empty: there is none.
+std::string warning_of_pattern(const char* state, const std::string& value) {
+  Findings findings;
+  const std::optional<Node> document =
+      parse_document(fmt::format(fmt::runtime(state), value), findings);
+  if (document) lint(*document, findings);
+  for (const Finding& one : findings.sorted()) {
+    if (one.severity == Severity::kWarning) return fmt::format("{} [{}]", one.message, one.code);
+  }
+  return "";
+}
+
+TEST(LintOfQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
+  constexpr const char* kConsume =
+      "id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: t, context: {{a: '{}'}}}}}}]";
+  constexpr const char* kData =
+      "id: a\nstates: [{{id: a, type: generateEvent, event: {{type: t, source: s, data: {{a: "
+      "'{}'}}}}}}]";
+  struct Row {
+    const char* text;
+    const char* part;
+    const char* query;
+  };
+  for (const Row& row : std::vector<Row>{{"${ .order }", "${ .order }", ".order"},
+                                         {"${.order}", "${.order}", ".order"},
+                                         {"x-${ .order }-y", "${ .order }", ".order"},
+                                         {"$.order", "$.order", ".order"},
+                                         {"$.order.id", "$.order.id", ".order.id"},
+                                         {"$(.order)", "$(.order)", ".order"},
+                                         {"{{ .order }}", "{{ .order }}", ".order"},
+                                         {"${{ .order }}", "{{ .order }}", ".order"},
+                                         {"jq (.order)", "jq (.order)", ".order"},
+                                         {".order", ".order", ".order"},
+                                         {".order[0].id", ".order[0].id", ".order[0].id"}}) {
+    const std::string mend = fmt::format("; write jq({}) [lint.literal_jq]", row.query);
+    EXPECT_EQ(warning_of_pattern(kConsume, row.text),
+              fmt::format("\"{}\" is a pattern here and not jq{}", row.part, mend));
+    EXPECT_EQ(warning_of_pattern(kData, row.text),
+              fmt::format("\"{}\" is text here and not jq{}", row.part, mend));
+  }
+  // In a pattern only: as data these may be meant.
+  for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
+           {"${order}", "jq(.order)"},
+           {"{{ order.id }}", "jq(.order.id)"},
+           {"${ @a }", "jq(…) around the query"},
+           {R"(.order // "a")", R"(jq(.order // "a"))"}}) {
+    EXPECT_THAT(warning_of_pattern(kConsume, text),
+                EndsWith(fmt::format("; write {} [lint.literal_jq]", query)));
+  }
+  EXPECT_EQ(warning_of_pattern(kData, "${order}"), "");
+  // Patterns.
+  for (const char* pattern : {R"(^\$\{.*\}$)", R"(\{{2})", ".[a-z]+", "^(a$|b)", ".a+", ".*",
+                              ".order[a-z]", "^jq$", R"(\$\.a)"}) {
+    EXPECT_EQ(warning_of_pattern(kConsume, pattern), "") << pattern;
+  }
+}
+
+TEST(LintOfQueries, AsksForAPatternWhereAStartHasNoData) {
+  EXPECT_EQ(warning_of_pattern("id: a\nstart: {{type: event, event: {{type: t, context: {{a: "
+                               "'{}'}}}}}}\nstates: [{{id: a, type: noop}}]",
+                               "${ .order }"),
+            "\"${ .order }\" is a pattern here and not jq; write a pattern; here are no data yet "
+            "that jq(…) could read [lint.literal_jq]");
 }
 
 /// What the loader and lint find together: `line:column code`.
@@ -685,6 +890,30 @@ states:
       ElementsAre("2:24 definition.unknown_key", "8:52 lint.literal_jq", "9:12 lint.timeout_never",
                   "10:14 lint.split_key", "12:13 lint.unknown_code", "13:15 definition.no_state",
                   "17:17 lint.condition_assigns", "19:17 lint.condition_never"));
+}
+
+/// A value that was refused has an effect on no finding, whether by its text or by its absence.
+TEST(LintBesideErrors, LeavesOutWhatFollowsFromAValueThatWasRefused) {
+  EXPECT_THAT(all_findings_in("id: a\ntimeouts: {kill: 30}\nstates:\n"
+                              "- {id: a, type: consumeEvent, event: {type: t}, timeout: PT1H}\n"),
+              ElementsAre("2:18 definition.type"));
+  EXPECT_THAT(all_findings_in("id: a\ntimeouts: {kill: PT1X, interrupt: PT2H}\nstates:\n"
+                              "- {id: a, type: delay, duration: PT1H}\n"),
+              ElementsAre("2:18 duration.unit"));
+  EXPECT_THAT(
+      all_findings_in("id: a\nfunctions: [{id: f, type: knative-namespace, service: s, "
+                      "startToCloseTimeout: 30}]\n"
+                      "states: [{id: a, type: action, action: {function: f}, timeout: -1h}]\n"),
+      ElementsAre("2:79 definition.type", "3:64 duration.negative"))
+      << "a timeout that was refused is not missing";
+  EXPECT_THAT(all_findings_in("id: a\nstates:\n- id: a\n  type: setter\n  variables:\n"
+                              "  - {scope: instnace, key: k, value: 1}\n"
+                              "  - {scope: instance, key: k, value: 2}\n"),
+              ElementsAre("6:13 definition.value"));
+  EXPECT_THAT(all_findings_in("id: a\nstates:\n- id: a\n  type: consumeEvent\n"
+                              "  event: {type: t}\n  timeout: 0\n"
+                              "  catch: [{error: direktiv.stateTimeout}]\n"),
+              ElementsAre("6:12 definition.type"));
 }
 
 /// What is said of a whole definition may be wrong only because a name in it is.

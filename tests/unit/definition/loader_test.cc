@@ -427,7 +427,8 @@ TEST(Programs, BehindManyWrongOnesAreNotChecked) {
                        .path = "states[0].transform[200]",
                        .at = {206, 5},
                        .message = "250 programs from here on were not checked, as so many before "
-                                  "are wrong"}));
+                                  "are wrong; correct those first",
+                       .mend = "correct those first"}));
   }
 }
 

@@ -59,6 +59,9 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
            {"( # )", "jq.unbalanced"},
            {"${ .order }", "jq.syntax"},
            {" {{ .order }}", "jq.syntax"},
+           {"$.order", "jq.syntax"},
+           {"$(.order)", "jq.syntax"},
+           {"jq (.order)", "jq.syntax"},
        }) {
     const Status status = check_program_text(text);
     ASSERT_FALSE(status) << text;

@@ -206,7 +206,7 @@ TEST_F(Api, GivesEveryFindingOfARefusedDefinition) {
 TEST_F(Api, GivesTheWarningsOfADefinitionThatItTakes) {
   const std::string text = "id: order\ndoubtful: 1";
   const Json warning = {{"path", "states[0]"},  {"line", 2},
-                        {"column", 7},          {"message", "hardly"},
+                        {"column", 7},          {"message", "hardly; mend it"},
                         {"code", "lint.doubt"}, {"severity", "warning"}};
   const std::string order = "/v1/ns/default/workflows/order";
   const HttpReply dry = call("PUT", order + "?dry_run=1", {}, text);

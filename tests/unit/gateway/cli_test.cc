@@ -503,8 +503,8 @@ TEST_F(Cli, LintsWithoutAServer) {
   const Printed doubtful = run({"lint", "-"}, "id: a\ndoubtful: 1\n");
   EXPECT_EQ(doubtful.code, 0);
   EXPECT_EQ(doubtful.out,
-            "-:2:7: warning: states[0]: hardly [lint.doubt]\n"
-            "-:2:8: note: states[0]: by the way [lint.note]\n");
+            "-:2:7: warning: states[0]: hardly; mend it [lint.doubt]\n"
+            "-:2:8: note: states[0]: by the way; keep it [lint.note]\n");
   EXPECT_EQ(run({"lint", "--strict", "-"}, "id: a\ndoubtful: 1\n").code, 7);
   EXPECT_EQ(run({"lint", "--strict", good}).code, 0);
 }
@@ -532,7 +532,7 @@ TEST_F(Cli, TellsTheWarningsOfWhatItApplies) {
     const Printed printed = run(arguments);
     EXPECT_EQ(printed.code, 0);
     EXPECT_EQ(printed.out, "order\n");
-    EXPECT_EQ(printed.err, path + ":2:7: warning: states[0]: hardly [lint.doubt]\n");
+    EXPECT_EQ(printed.err, path + ":2:7: warning: states[0]: hardly; mend it [lint.doubt]\n");
   }
 }
 

@@ -143,8 +143,8 @@ class FakeService : public Service {
       return loaded;
     }
     if (text.find("doubtful") != std::string_view::npos) {
-      loaded.findings.warning("lint.doubt", "states[0]", {2, 7}, "hardly");
-      loaded.findings.note("lint.note", "states[0]", {2, 8}, "by the way");
+      loaded.findings.warning("lint.doubt", "states[0]", {2, 7}, "hardly", "mend it");
+      loaded.findings.note("lint.note", "states[0]", {2, 8}, "by the way", "keep it");
     }
     auto workflow = std::make_shared<Workflow>();
     const size_t at = text.find("id: ");

@@ -272,18 +272,6 @@ TEST(Fields, DoNotRepeatWhatTheDocumentHasReported) {
                                  testing::EndsWith("[definition.alias]")));
 }
 
-TEST(Fields, WarnToo) {
-  Findings findings;
-  const Node node = *parse_document("name: 1", findings);
-  {
-    Fields fields(node, "root", findings, kEvery);
-    fields.has("name");
-    fields.warn("name", "lint.a", "hm");
-  }
-  EXPECT_FALSE(findings.has_errors());
-  EXPECT_EQ(render_text(findings, "f"), "f:1:7: warning: root.name: hm [lint.a]\n");
-}
-
 constexpr KeyRule kShapeKeys[] = {
     {.name = "type", .kind = Kind::kType, .required = true},
     {.name = "timeout", .kind = Kind::kDuration},

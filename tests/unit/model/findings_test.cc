@@ -12,12 +12,12 @@ using ::testing::HasSubstr;
 TEST(Findings, AreSortedByPositionAndToldOnce) {
   Findings findings;
   findings.error("b", "states[1]", {7, 2}, "late");
-  findings.warning("w", "", {1, 9}, "early");
+  findings.warning("w", "", {1, 9}, "early", "wait");
   findings.error("b", "states[1]", {7, 2}, "late");
   findings.error("a", "states[1]", {7, 2}, "as late, but added after it");
   findings.error("c", "states[0]", {7, 1}, "before");
   EXPECT_EQ(render_text(findings, "x.yaml"),
-            "x.yaml:1:9: warning: early [w]\n"
+            "x.yaml:1:9: warning: early; wait [w]\n"
             "x.yaml:7:1: error: states[0]: before [c]\n"
             "x.yaml:7:2: error: states[1]: late [b]\n"
             "x.yaml:7:2: error: states[1]: as late, but added after it [a]\n");
@@ -31,9 +31,27 @@ TEST(Findings, AreJsonForPrograms) {
             R"("message":"timeout is a number","path":"states[3].timeout","severity":"error"}]})");
 }
 
+TEST(Findings, ThatAreDoubtsEndWithTheirMend) {
+  Findings findings;
+  findings.warning("w", "", {1, 1}, "this has no effect", "remove it");
+  findings.note("n", "", {1, 2}, "this has no effect either", "remove it, too");
+  findings.fact("f", "", {1, 3}, "this is how it is");
+  EXPECT_TRUE(findings.has_warnings());
+  const std::vector<Finding> all = findings.sorted();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].message, "this has no effect; remove it");
+  EXPECT_EQ(all[0].mend, "remove it");
+  EXPECT_EQ(all[1].message, "this has no effect either; remove it, too");
+  EXPECT_EQ(all[1].mend, "remove it, too");
+  EXPECT_EQ(all[2].message, "this is how it is");
+  EXPECT_EQ(all[2].severity, Severity::kNote);
+  EXPECT_DEATH(findings.warning("w", "", {1, 4}, "what now", ""), "mend");
+}
+
 TEST(Findings, StopAtSomeNumberButCountOn) {
   Findings findings;
-  for (size_t i = 0; i < Findings::kMost; ++i) findings.warning("w", "", {i + 1, 1}, "again");
+  for (size_t i = 0; i < Findings::kMost; ++i)
+    findings.warning("w", "", {i + 1, 1}, "again", "stop");
   EXPECT_TRUE(findings.full());
   EXPECT_FALSE(findings.has_errors());
   findings.error("e", "", {1, 1}, "not kept, yet not forgotten");
@@ -97,6 +115,9 @@ TEST(LikelyNames, AreTheNearestThenTheFirst) {
   EXPECT_EQ(likely("statez", {"status", "state"}), "state");
   EXPECT_EQ(did_you_mean("sttae", {"start", "state"}), "; did you mean \"state\"?");
   EXPECT_EQ(did_you_mean("colour", {"start", "state"}), "");
+  EXPECT_EQ(mend_of_name("sttae", {"start", "state"}, "this key", "remove it"),
+            "did you mean \"state\"? If not, remove this key");
+  EXPECT_EQ(mend_of_name("colour", {"start", "state"}, "this key", "remove it"), "remove it");
 }
 
 }  // namespace
