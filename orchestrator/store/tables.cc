@@ -1041,6 +1041,10 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
       damaged);
 }
 
+Error damaged_errand(uint64_t number, std::string_view what) {
+  return damaged_row(Table::kInbox, key_of(number), what);
+}
+
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
   rows::put(tx, Table::kInbox, key_of(number), encode(record), record.sealed);
 }
