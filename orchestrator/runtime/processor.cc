@@ -268,6 +268,7 @@ Status Processor::ready() const {
 
 void Processor::run() {
   name_thread("engine");
+  const SignalStack stack;
   while (true) {
     auto wake = next_wake();
     const bool at_rest = outbox_.idle() && wake != Duration(0);
