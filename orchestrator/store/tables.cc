@@ -27,7 +27,6 @@ using rows::workflow_prefix;
 /// In place of an ended instance's data: the history has it.
 constexpr std::string_view kInHistory;
 
-constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
 constexpr std::string_view kSealKey = "seal";
 constexpr std::string_view kTimeKey = "time";
