@@ -1,11 +1,11 @@
 // Lifecycles on this millrace beside those on another one, which MILLRACE_BENCH_BESIDE names: both
 // run at once, each with a broker of its own, and get short loads in turns. A machine whose speed
 // changes from minute to minute is the same for both halves of a pair.
-#include <algorithm>
-#include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 

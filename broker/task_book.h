@@ -96,7 +96,6 @@ class TaskBook {
   /// are answered by given_out(), and those that it leaves out by unbegun().
   using Asked = std::map<std::string, std::vector<InstanceId>>;
   Asked take_asked();
-  bool has_asked() const { return !asked_.empty(); }
   /// Workers have not been given these: told, unless something else is known of them by now.
   std::vector<TaskReport> unbegun(const std::vector<InstanceId>& tasks);
 

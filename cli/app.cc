@@ -506,11 +506,12 @@ class App {
                            "millrace workflow get order",
                            [this](Session& session) { return get_workflow(session, id_); });
     add_id(get, "Id of the workflow");
-    CLI::App& remove =
-        asking(workflow, "delete", "Deletes a workflow", "millrace workflow delete order --cancel",
-               [this](Session& session) { return delete_workflow(session, id_, cancel_); });
+    CLI::App& remove = asking(
+        workflow, "delete", "Deletes a workflow", "millrace workflow delete order --cancel",
+        [this](Session& session) { return delete_workflow(session, id_, cancel_, leftovers_); });
     add_id(remove, "Id of the workflow");
     add_cancel(remove);
+    add_leftovers(remove);
     add_pauses(workflow, "all instances of a workflow", "order", "Id of the workflow",
                control_workflow);
   }
@@ -703,10 +704,11 @@ class App {
         ->type_name("JSON|@FILE|-");
     CLI::App& remove = asking(space, "delete", "Deletes a namespace and all that is in it",
                               "millrace namespace delete shop --cancel", [this](Session& session) {
-                                return delete_namespace(session, id_, cancel_);
+                                return delete_namespace(session, id_, cancel_, leftovers_);
                               });
     add_id(remove, "Name of the namespace");
     add_cancel(remove);
+    add_leftovers(remove);
   }
 
   void add_run() {
@@ -755,6 +757,12 @@ class App {
     verb.add_option("key", variable_.key, "Key of the variable")->required()->type_name("KEY");
     add_variable_owner(verb);
   }
+  void add_leftovers(CLI::App& verb) {
+    verb.add_flag("--leftovers", leftovers_,
+                  "Finish a deletion by an earlier release: give the number that `millrace verify` "
+                  "shows instead of the name");
+  }
+
   void add_cancel(CLI::App& verb) {
     verb.add_flag("--cancel", cancel_, "Cancel the instances that have not ended");
   }
@@ -777,6 +785,7 @@ class App {
   ControlOptions control_;
   bool cancel_ = false;
   bool damaged_ = false;
+  bool leftovers_ = false;
   std::string settings_;
   LintOptions lint_;
   ServeOptions serve_;

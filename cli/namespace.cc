@@ -17,10 +17,11 @@ Ended create_namespace(Session& session, const std::string& name, const std::str
   return ExitCode::kOk;
 }
 
-Ended delete_namespace(Session& session, const std::string& name, bool cancel) {
-  const Reply reply = TRY(session.client.send({.method = "DELETE",
-                                               .path = Client::url_path({"v1", "ns", name}),
-                                               .query = {{"cancel", cancel ? "1" : ""}}}));
+Ended delete_namespace(Session& session, const std::string& name, bool cancel, bool leftovers) {
+  const Reply reply = TRY(session.client.send(
+      {.method = "DELETE",
+       .path = Client::url_path({"v1", "ns", name}),
+       .query = {{"cancel", cancel ? "1" : ""}, {"leftovers", leftovers ? "1" : ""}}}));
   Json shown = reply.body;
   shown["name"] = name;
   session.output.item(shown, "name");

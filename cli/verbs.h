@@ -46,7 +46,7 @@ struct ApplyOptions {
 Ended apply_workflows(Session& session, const ApplyOptions& options);
 Ended list_workflows(Session& session);
 Ended get_workflow(Session& session, const std::string& id);
-Ended delete_workflow(Session& session, const std::string& id, bool cancel);
+Ended delete_workflow(Session& session, const std::string& id, bool cancel, bool leftovers);
 
 // instance.cc
 struct InstanceListOptions {
@@ -121,7 +121,7 @@ Ended delete_secret(Session& session, const std::string& name);
 Ended list_namespaces(Session& session);
 /// `settings`: JSON, `@FILE` or `-`; empty: they are left as they are.
 Ended create_namespace(Session& session, const std::string& name, const std::string& settings);
-Ended delete_namespace(Session& session, const std::string& name, bool cancel);
+Ended delete_namespace(Session& session, const std::string& name, bool cancel, bool leftovers);
 
 // run.cc
 struct RunOptions {

@@ -82,10 +82,11 @@ Ended get_workflow(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
-Ended delete_workflow(Session& session, const std::string& id, bool cancel) {
-  const Reply reply = TRY(session.client.send({.method = "DELETE",
-                                               .path = session.path({"workflows", id}),
-                                               .query = {{"cancel", cancel ? "1" : ""}}}));
+Ended delete_workflow(Session& session, const std::string& id, bool cancel, bool leftovers) {
+  const Reply reply = TRY(session.client.send(
+      {.method = "DELETE",
+       .path = session.path({"workflows", id}),
+       .query = {{"cancel", cancel ? "1" : ""}, {"leftovers", leftovers ? "1" : ""}}}));
   Json shown = reply.body;
   shown["id"] = id;
   session.output.item(shown, "id");

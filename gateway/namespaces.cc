@@ -27,6 +27,7 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteNamespace command;
   command.name = TRY(namespace_of(exchange->request()));
   command.cancel = TRY(flag_parameter(exchange->request(), "cancel"));
+  command.leftovers = TRY(flag_parameter(exchange->request(), "leftovers"));
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
                       [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
@@ -66,7 +67,7 @@ void add_namespace_routes(Router& router, Service& service) {
               .handler = pausing(service, false)});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
-              .query = {"cancel"},
+              .query = {"cancel", "leftovers"},
               .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
 }
 

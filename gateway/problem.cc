@@ -26,6 +26,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"token.", 401},
     {"namespace.not_found", 404},
     {"namespace.not_empty", 409},
+    {"leftovers.none", 404},
+    {"leftovers.in_use", 409},
     {"workflow.not_found", 404},
     {"workflow.has_instances", 409},
     {"workflow.id_mismatch", 422},

@@ -14,9 +14,11 @@ namespace {
 
 constexpr size_t kMaxContentType = 255;
 
+constexpr const char* kAnyBytes = "application/octet-stream";
+
 Result<std::string> content_type_of(const Request& request) {
   const std::string* const type = find_header(request.headers, "Content-Type");
-  if (type == nullptr || type->empty()) return std::string("application/octet-stream");
+  if (type == nullptr || type->empty()) return std::string(kAnyBytes);
   if (type->size() <= kMaxContentType && parse_media_type(*type)) return *type;
   return fail("request.content_type",
               fmt::format("Content-Type: a media type of {} bytes at most is wanted, such as "
@@ -26,6 +28,8 @@ Result<std::string> content_type_of(const Request& request) {
 
 /// What somebody has stored is shown to a browser as nothing but data: a page of ours it is not.
 Response raw(Variable variable) {
+  // A damaged row may have any bytes there, line breaks that begin another header as well.
+  if (!parse_media_type(variable.content_type)) variable.content_type = kAnyBytes;
   return {200,
           {{"Content-Type", std::move(variable.content_type)},
            {"Cache-Control", "no-store"},

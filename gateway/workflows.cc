@@ -76,6 +76,7 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
   command.space = TRY(namespace_of(request));
   command.id = TRY(workflow_of(request));
   command.cancel = TRY(flag_parameter(request, "cancel"));
+  command.leftovers = TRY(flag_parameter(request, "leftovers"));
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
                       [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
@@ -133,7 +134,7 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/workflows/{workflow}",
-              .query = {"cancel"},
+              .query = {"cancel", "leftovers"},
               .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",

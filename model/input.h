@@ -108,7 +108,10 @@ struct DeleteWorkflow {
   std::string space;
   std::string id;
   bool cancel = false;  ///< cancel its living instances instead of refusing
+  /// It was deleted by a release that did not note it; `id` is its number.
+  bool leftovers = false;
   Sweep sweep;
+  std::string at;  ///< of leftovers: the row to go on from
 };
 struct StartInstance {
   std::string space;
@@ -181,6 +184,8 @@ struct CreateNamespace {
 struct DeleteNamespace {
   std::string name;
   bool cancel = false;  ///< as in DeleteWorkflow
+  /// It was deleted by a release that left its rows; `name` is its number.
+  bool leftovers = false;
   Sweep sweep;
 };
 /// Whose variables: those of a workflow, of an instance, or of the namespace itself.

@@ -1,6 +1,7 @@
 #include "orchestrator/runtime/commands.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,19 @@ constexpr size_t kSteppedAtOnce = 250;
 
 /// And how many variables or secrets it erases of those that go with their owner.
 constexpr size_t kErasedAtOnce = 1'000;
+
+/// The number that `text` is; error `leftovers.none` where none like it was given.
+Result<uint32_t> given_number(const View& view, Counter counter, std::string_view text) {
+  const uint64_t last = TRY(read_counter(view, counter));
+  uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= last) return number;
+  return fail("leftovers.none",
+              fmt::format("\"{}\" is not a number that was given (1 to {}); `millrace verify` "
+                          "shows the numbers of what is left over",
+                          text, last));
+}
 
 }  // namespace
 
@@ -71,6 +85,7 @@ Result<Json> Commands::run(TimePoint now, const ApplyWorkflow& command) {
 }
 
 Result<Commands::Progress> Commands::run(TimePoint now, const DeleteWorkflow& command) {
+  if (command.leftovers) return finish_deletion(command);
   const WorkflowEntry entry = *TRY(workflow_of(command.space, command.id));
   if (!command.cancel) {
     TRY(refuse_living(
@@ -465,6 +480,7 @@ Result<Commands::Progress> Commands::run(TimePoint now, const CreateNamespace& c
 }
 
 Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& command) {
+  if (command.leftovers) return TRY(finish_deletion(command));
   const NamespaceNumber space = TRY(space_of(command.name));
   if (command.name == kDefaultNamespace) {
     return fail("namespace.not_empty", "the namespace \"default\" stays");
@@ -485,6 +501,88 @@ Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& c
   purges_.begin(space, command.name);
   draft_.catalog.remove_namespace(draft_.tx, space);
   return Json{{"cancelled", rest.sweep.changed}};
+}
+
+Result<Json> Commands::finish_deletion(const DeleteNamespace& command) {
+  const auto space =
+      NamespaceNumber(TRY(given_number(draft_.tx, Counter::kNamespace, command.name)));
+  if (draft_.catalog.has_namespace(space)) {
+    return fail("leftovers.none",
+                fmt::format("namespace \"{}\" has the number {}: it was not deleted; delete it by "
+                            "its name, without --leftovers",
+                            draft_.catalog.name_of(space), command.name));
+  }
+  if (!purges_.is_erasing(space)) {
+    if (const auto sign = TRY(sign_of_use(draft_.tx, space))) {
+      return fail(
+          "leftovers.in_use",
+          fmt::format("namespace number {} has {}, which no deletion leaves: the row of the "
+                      "namespace is lost; restore a backup",
+                      command.name, *sign));
+    }
+    purges_.begin(space, "");
+  }
+  return Json{{"number", static_cast<uint32_t>(space)}, {"erasing", true}};
+}
+
+Result<Commands::Progress> Commands::finish_deletion(const DeleteWorkflow& command) {
+  const NamespaceNumber space = TRY(space_of(command.space));
+  const auto number = WorkflowNumber(TRY(given_number(draft_.tx, Counter::kWorkflow, command.id)));
+  std::string known;
+  TRY(each_workflow(draft_.tx,
+                    [&](NamespaceNumber of, std::string_view id, const WorkflowRecord& record) {
+                      if (record.number != number) return;
+                      known = fmt::format("workflow \"{}\" of namespace \"{}\" has the number {}",
+                                          id, draft_.catalog.name_of(of), command.id);
+                    }));
+  if (!known.empty()) {
+    return fail("leftovers.none",
+                known + ": it was not deleted; delete it by its id, without --leftovers");
+  }
+  if (is_retired(draft_.tx, number) || TRY(next_defined(draft_.tx, number)) != number) {
+    return fail("leftovers.none",
+                fmt::format("nothing is left to do about workflow number {}", command.id));
+  }
+  const auto lost = [&](std::string_view what) {
+    return fail(
+        "leftovers.in_use",
+        fmt::format("{}, which no deletion leaves: the row of the workflow is lost; restore "
+                    "a backup",
+                    what));
+  };
+  if (draft_.living.any(number)) {
+    return lost(fmt::format("workflow number {} has living instances", command.id));
+  }
+  for (const NamespaceNumber one : TRY(namespaces_with_instances(draft_.tx, Table::kLive))) {
+    if (draft_.catalog.has_namespace(one)) continue;
+    return lost(
+        fmt::format("namespace number {} has no row and living instances, which may be of "
+                    "workflow number {}",
+                    static_cast<uint32_t>(one), command.id));
+  }
+  DeleteWorkflow rest = command;
+  PurgeBudget budget;
+  if (const auto of = TRY(find_ended_of(draft_.tx, number, rest.at, budget))) {
+    if (!draft_.catalog.has_namespace(*of)) {
+      return fail(
+          "leftovers.in_use",
+          fmt::format("instances of namespace number {0}, which does not exist, ended by "
+                      "workflow number {1}; if the namespace was deleted, erase them first: "
+                      "millrace namespace delete {0} --leftovers",
+                      static_cast<uint32_t>(*of), command.id));
+    }
+    if (*of != space) {
+      return fail(
+          "leftovers.in_use",
+          fmt::format("workflow number {} was of namespace \"{}\"; name that one (-n {})",
+                      command.id, draft_.catalog.name_of(*of), draft_.catalog.name_of(*of)));
+    }
+    write_retired(draft_.tx, number, space);  // its instances that ended are shown by it
+    return Json{{"number", static_cast<uint32_t>(number)}, {"kept", true}};
+  }
+  if (!rest.at.empty()) return rest;
+  if (!TRY(purge_workflow(draft_.tx, number, budget))) return rest;
+  return Json{{"number", static_cast<uint32_t>(number)}, {"kept", false}};
 }
 
 Result<VariableOwner> Commands::owner_of(TimePoint now, const VariablePlace& place) {

@@ -73,6 +73,10 @@ class Commands {
                                             const DeleteInstance& command);
   Status erase_history(uint64_t last, const InstanceId& id);
   Status remove_workflow(const WorkflowEntry& entry, const std::string& space);
+  /// What a deletion by an earlier release has left is erased, or noted as it is now. Errors
+  /// `leftovers.none`, `leftovers.in_use`.
+  Result<Json> finish_deletion(const DeleteNamespace& command);
+  Result<Progress> finish_deletion(const DeleteWorkflow& command);
   Result<VariableOwner> owner_of(TimePoint now, const VariablePlace& place);
   /// Those of a workflow, or of the whole namespace.
   size_t count_living(NamespaceNumber space, std::optional<WorkflowNumber> workflow) const;

@@ -15,6 +15,12 @@ void Damages::note(const Error& damage) {
   spdlog::error("set aside: {}", damage.message);
 }
 
+Status Damages::pass_over(Status status) {
+  if (status || !is_damaged_row(status.error())) return status;
+  note(status.error());
+  return {};
+}
+
 void Damages::hold(const Error& damage) {
   note(damage);
   const std::lock_guard guard(lock_);

@@ -24,6 +24,15 @@ class Damages {
   OnDamage noting() {
     return [this](const Error& damage) { note(damage); };
   }
+  /// Takes note of a damaged row, which then is passed over; any other error is returned.
+  Status pass_over(Status status);
+  /// The same of what was read; nullopt where the row is damaged, as where there is none.
+  template <class T>
+  Result<std::optional<T>> pass_over(Result<std::optional<T>> read) {
+    if (read || !is_damaged_row(read.error())) return read;
+    note(read.error());
+    return std::optional<T>();
+  }
   /// Takes note of damage for which the whole server is not ready.
   void hold(const Error& damage);
 

@@ -47,8 +47,7 @@ Status Errands::run(TimePoint now) {
     const QueuedErrand next = std::move(queue.front());
     queue.pop_front();
     if (next.row != 0) erase_inbox(draft_.tx, next.row);
-    TRY(std::visit([&](const auto& errand) { return run(now, errand, next.listen_from); },
-                   next.errand));
+    TRY(std::visit([&](const auto& errand) { return run(now, errand, next); }, next.errand));
   }
   return {};
 }
@@ -79,9 +78,9 @@ Status Errands::keep_events(const QueuedErrand& queued) {
   return {};
 }
 
-Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_from) {
+Status Errands::run(TimePoint now, const StartChild& errand, const QueuedErrand& queued) {
   draft_.recent.forget(errand.child);
-  if (errand.caller && !TRY(is_wanted(now, errand.space, *errand.caller))) return {};
+  if (errand.caller && !TRY(is_wanted(now, errand.space, *errand.caller, errand.child))) return {};
   const auto known = read_head_anywhere(draft_.tx, errand.space, errand.child);
   if (!known || *known) {  // what is there must not be written over
     if (!known && !is_damaged_row(known.error())) return tl::unexpected(known.error());
@@ -117,16 +116,18 @@ Status Errands::run(TimePoint now, const StartChild& errand, uint64_t listen_fro
            Json{{"by", "subflow"}, {"parent", to_string(errand.by)}, {"revision", entry->latest}},
        .hops = errand.hops,
        .id = errand.child,
-       .listen_from = listen_from,
+       .listen_from = queued.listen_from,
        .caller = errand.caller,
        .depth = errand.depth,
        .sealed = errand.sealed}));
   return {};
 }
 
-Result<bool> Errands::is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller) {
+Result<bool> Errands::is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller,
+                                const InstanceId& child) {
   const Touched* const touched = TRY(instances_.touch(now, space, caller.instance));
-  return touched != nullptr && waits_for(touched->instance, caller);
+  return touched != nullptr && waits_for(touched->instance, caller) &&
+         touched->instance.calls[caller.index].id == child;
 }
 
 Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError error) {
@@ -139,12 +140,21 @@ Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError er
       now,
       ReturnResult{
           .space = errand.space, .to = *errand.caller, .result = tl::unexpected(std::move(error))},
-      0);
+      {});
 }
 
-Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
+Status Errands::run(TimePoint now, const CancelChild& errand, const QueuedErrand& queued) {
   Touched* const touched = TRY(instances_.touch(now, errand.space, errand.child));
   if (touched == nullptr) return {};
+  // A caller that cancels a child waits for it no longer; what nobody called is cancelled by none.
+  const std::optional<Caller> caller = touched->instance.caller;
+  if (!caller || TRY(is_wanted(now, errand.space, *caller, errand.child))) {
+    draft_.damages.note(damaged_errand(
+        queued.row, fmt::format("it would cancel instance {}, {}", to_string(errand.child),
+                                caller ? "for whose result its caller waits"
+                                       : "which no instance waited for")));
+    return {};
+  }
   TRY(instances_.step(now, *touched,
                       Cancel{.error = {"direktiv.cancels.parent",
                                        "the instance that called it waits for it no longer"},
@@ -152,7 +162,7 @@ Status Errands::run(TimePoint now, const CancelChild& errand, uint64_t) {
   return {};
 }
 
-Status Errands::run(TimePoint now, const ReturnResult& errand, uint64_t) {
+Status Errands::run(TimePoint now, const ReturnResult& errand, const QueuedErrand&) {
   Touched* const touched = TRY(instances_.touch(now, errand.space, errand.to.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(

@@ -32,13 +32,14 @@ class Errands {
   bool empty() const { return draft_.errands.empty(); }
 
  private:
-  Status run(TimePoint now, const StartChild& errand, uint64_t listen_from);
-  Status run(TimePoint now, const CancelChild& errand, uint64_t listen_from);
-  Status run(TimePoint now, const ReturnResult& errand, uint64_t listen_from);
+  Status run(TimePoint now, const StartChild& errand, const QueuedErrand& queued);
+  Status run(TimePoint now, const CancelChild& errand, const QueuedErrand& queued);
+  Status run(TimePoint now, const ReturnResult& errand, const QueuedErrand& queued);
 
   Status keep_events(const QueuedErrand& queued);
-  /// Whether somebody still waits for the call.
-  Result<bool> is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller);
+  /// Whether the caller still waits for that child's result.
+  Result<bool> is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller,
+                         const InstanceId& child);
   Status refuse(TimePoint now, const StartChild& errand, WorkflowError error);
 
   Draft& draft_;

@@ -138,20 +138,11 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
 }
 
 Status Groups::expire(uint64_t number) {
-  const auto read = read_grouped(draft_.tx, number);
-  if (!read && is_damaged_row(read.error())) {
-    draft_.damages.note(read.error());
-    return {};
-  }
-  const auto event = TRY(read);
+  const auto event = TRY(draft_.damages.pass_over(read_grouped(draft_.tx, number)));
   if (!event) return {};  // it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
-  auto counts = read_counts(draft_.tx, queue.workflow, queue.group);
-  if (!counts && is_damaged_row(counts.error())) {
-    draft_.damages.note(counts.error());
-    counts = std::nullopt;  // made anew with the next event
-  }
-  auto waiting = TRY(counts);
+  // Damaged counts are made anew with the next event.
+  auto waiting = TRY(draft_.damages.pass_over(read_counts(draft_.tx, queue.workflow, queue.group)));
   ++draft_.outcome.counts.groups_expired;
   erase_grouped(draft_.tx, queue, number);
   if (!waiting) return {};  // its group is being closed

@@ -66,12 +66,7 @@ void Hooks::undo() {
 
 Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryOutcome& outcome,
                                                 TimePoint now) {
-  auto read = read_hook(tx, outcome.number);
-  if (!read && is_damaged_row(read.error())) {
-    damages_.note(read.error());
-    read = std::nullopt;
-  }
-  auto record = TRY(std::move(read));
+  auto record = TRY(damages_.pass_over(read_hook(tx, outcome.number)));
   if (under_way_.erase(outcome.number) > 0) {
     undo_.push_back({.number = outcome.number, .settled = true});
   }

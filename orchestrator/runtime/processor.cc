@@ -132,13 +132,8 @@ Status Processor::load_caches() {
   TRY(hooks_.load(tx_));
   time_ = std::max(TRY(read_engine_time(tx_)), time_);
   const OnDamage damaged = damages_.noting();
-  // Sets aside what is damaged; any other error is the walk's.
-  const auto set_aside = [&](const Status& loaded) -> Status {
-    if (loaded || !is_damaged_row(loaded.error())) return loaded;
-    damaged(loaded.error());
-    return {};
-  };
-  for (const auto& [number, entry] : catalog_.workflows()) TRY(set_aside(load_workflow(entry)));
+  for (const auto& [number, entry] : catalog_.workflows())
+    TRY(damages_.pass_over(load_workflow(entry)));
   std::vector<Instance> on_their_way;
   read_ = 0;
   waiting_.reserve(tx_.about_rows(Table::kLive) / kRowsOfAWaiter);
@@ -268,6 +263,7 @@ Status Processor::ready() const {
 
 void Processor::run() {
   name_thread("engine");
+  const SignalStack stack;
   while (true) {
     auto wake = next_wake();
     const bool at_rest = outbox_.idle() && wake != Duration(0);
@@ -655,10 +651,7 @@ Status Processor::restore_workflow(WorkflowNumber number) {
   const WorkflowEntry* const entry = catalog_.find_workflow(number);
   waiting_.disarm_schedule(number);
   if (entry == nullptr) return waiting_.set_start("", number, {});
-  const Status loaded = load_workflow(*entry);
-  if (loaded || !is_damaged_row(loaded.error())) return loaded;
-  damages_.note(loaded.error());
-  return {};
+  return damages_.pass_over(load_workflow(*entry));
 }
 
 Status Processor::restore_instance(NamespaceNumber space, const InstanceId& id) {

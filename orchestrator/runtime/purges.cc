@@ -1,5 +1,6 @@
 #include "orchestrator/runtime/purges.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <vector>
@@ -10,6 +11,14 @@
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
+namespace {
+
+/// Of a purge of that kind.
+NamespaceNumber space_of(const Purge& purge) {
+  return NamespaceNumber(static_cast<uint32_t>(purge.number));
+}
+
+}  // namespace
 
 Status Purges::load() {
   jobs_.clear();
@@ -35,15 +44,8 @@ Status Purges::check(const Purge& purge) const {
     return tl::unexpected(damaged_purge(purge, what));
   };
   switch (purge.kind) {
-    case Purge::Kind::kNamespace: {
-      const auto number = static_cast<uint32_t>(purge.number);
-      if (number != purge.number || number == 0) return damaged("there is no such namespace");
-      if (draft_.catalog.has_namespace(NamespaceNumber(number))) {
-        return damaged(fmt::format("namespace \"{}\" has that number and was not deleted",
-                                   draft_.catalog.name_of(NamespaceNumber(number))));
-      }
-      return {};
-    }
+    case Purge::Kind::kNamespace:
+      return check_namespace(purge);
     case Purge::Kind::kHistory: {
       const auto owner = owner_of_history(draft_.tx, purge.number);
       if (!owner && !is_damaged_row(owner.error())) return tl::unexpected(owner.error());
@@ -56,30 +58,52 @@ Status Purges::check(const Purge& purge) const {
   return {};
 }
 
+/// A namespace is deleted when no instance of its workflows lives. Where one does, the row of the
+/// namespace is lost, and it was not deleted.
+Status Purges::check_namespace(const Purge& purge) const {
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_purge(purge, what));
+  };
+  const auto number = static_cast<uint32_t>(purge.number);
+  const NamespaceNumber space{number};
+  if (number != purge.number || number == 0) return damaged("it is not the number of a namespace");
+  if (draft_.catalog.has_namespace(space)) {
+    return damaged(fmt::format("namespace \"{}\" has that number and was not deleted",
+                               draft_.catalog.name_of(space)));
+  }
+  std::set<WorkflowNumber> workflows;
+  TRY(each_workflow(draft_.tx, space, [&](std::string_view, const WorkflowRecord& record) {
+    workflows.insert(record.number);
+  }));
+  std::optional<InstanceId> living;
+  TRY(each_living(
+      draft_.tx, space, std::nullopt,
+      [&](const Instance& head) {
+        if (workflows.contains(head.revision.workflow)) living = head.id;
+        return !living;
+      },
+      [](const Error&) {}));  // a deletion leaves those, and erases them
+  if (!living) return {};
+  return damaged(
+      fmt::format("instance {} of namespace number {} lives, so the namespace was not "
+                  "deleted",
+                  to_string(*living), number));
+}
+
 /// Everything in a namespace came from a workflow of it, so workflows and definitions tell whether
 /// anything belongs to a namespace that is not there and is not being erased: its row is lost. What
 /// belongs to it stays as it is.
 Status Purges::hold_lost() const {
-  std::set<NamespaceNumber> purged;
-  for (const Job& job : jobs_) {
-    if (job.purge.kind == Purge::Kind::kNamespace) {
-      purged.insert(NamespaceNumber(static_cast<uint32_t>(job.purge.number)));
-    }
-  }
   const auto is_lost = [&](NamespaceNumber space) {
-    return !draft_.catalog.has_namespace(space) && !purged.contains(space);
+    return !draft_.catalog.has_namespace(space) && !is_erasing(space);
   };
   std::set<NamespaceNumber> lost;
-  std::set<WorkflowNumber> known;
-  TRY(each_workflow(draft_.tx,
-                    [&](NamespaceNumber space, std::string_view, const WorkflowRecord& record) {
-                      known.insert(record.number);
-                      if (is_lost(space)) lost.insert(space);
-                    }));
+  TRY(each_workflow(draft_.tx, [&](NamespaceNumber space, std::string_view, const WorkflowRecord&) {
+    if (is_lost(space)) lost.insert(space);
+  }));
   TRY(each_retired(
       draft_.tx,
-      [&](WorkflowNumber workflow, NamespaceNumber space) {
-        known.insert(workflow);
+      [&](WorkflowNumber, NamespaceNumber space) {
         if (is_lost(space)) lost.insert(space);
       },
       draft_.damages.noting()));
@@ -91,14 +115,56 @@ Status Purges::hold_lost() const {
                      "backup, or look with `millrace verify`",
                      static_cast<uint32_t>(space))});
   }
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    for (const NamespaceNumber space : TRY(namespaces_with_instances(draft_.tx, table))) {
+      if (!is_lost(space) || !lost.insert(space).second) continue;
+      const auto number = static_cast<uint32_t>(space);
+      draft_.damages.note(
+          {std::string(kDamagedRow),
+           fmt::format("table namespaces has no row of number {}, to which instances belong; they "
+                       "are kept and do not go on. If the namespace was deleted, by a release that "
+                       "erased no rows, `millrace namespace delete {} --leftovers` erases them; "
+                       "else its row is lost: restore a backup",
+                       number, number)});
+    }
+  }
+  return note_leftovers();
+}
+
+/// Definitions of a workflow that no row names.
+Status Purges::note_leftovers() const {
+  const std::set<WorkflowNumber> known = TRY(known_workflows());
   for (auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0))); next;
        next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)))) {
     if (known.contains(*next)) continue;
+    const auto number = static_cast<uint32_t>(*next);
     draft_.damages.note(damaged_definition(
-        {*next, 0}, "the row of its workflow is lost; its instances and definitions are kept"));
-    if (*next == WorkflowNumber(std::numeric_limits<uint32_t>::max())) break;
+        {*next, 0},
+        fmt::format("no row of a workflow has its number; its instances and definitions are kept. "
+                    "If the workflow was deleted, by a release that noted no deletion, `millrace "
+                    "workflow delete {} --leftovers` notes it; else its row is lost: restore a "
+                    "backup",
+                    number)));
+    if (number == std::numeric_limits<uint32_t>::max()) break;
   }
   return draft_.tx.status();
+}
+
+Result<std::set<WorkflowNumber>> Purges::known_workflows() const {
+  std::set<WorkflowNumber> known;
+  TRY(each_workflow(draft_.tx, [&](NamespaceNumber, std::string_view,
+                                   const WorkflowRecord& record) { known.insert(record.number); }));
+  TRY(each_retired(
+      draft_.tx, [&](WorkflowNumber workflow, NamespaceNumber) { known.insert(workflow); },
+      draft_.damages.noting()));
+  return known;
+}
+
+bool Purges::is_erasing(NamespaceNumber space) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
+    return job.purge.kind == Purge::Kind::kNamespace &&
+           job.purge.number == static_cast<uint32_t>(space);
+  });
 }
 
 void Purges::begin(NamespaceNumber space, const std::string& name) {
@@ -161,46 +227,48 @@ Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
     if (job.step != Step::kDone) continue;
-    spdlog::info("all that was in the deleted namespace \"{}\" is erased", purge.record.space);
+    spdlog::info("all rows of the deleted namespace \"{}\" (number {}) are erased",
+                 purge.record.space, purge.number);
     return true;
   }
   return false;
 }
 
-PurgeScope Purges::scope_of(const Job& job) const {
-  return {.only = NamespaceNumber(static_cast<uint32_t>(job.purge.number)), .is_gone = {}};
-}
-
 /// Goes on with the job's step; returns whether that is done.
 Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   Transaction& tx = draft_.tx;
-  const PurgeScope scope = scope_of(job);
+  const NamespaceNumber space = space_of(job.purge);
   const auto left = [this](uint64_t row) { begin_history(row); };
+  std::optional<std::set<WorkflowNumber>> known;
+  const auto is_unknown = [&](WorkflowNumber workflow) -> Result<bool> {
+    if (!known) known = TRY(known_workflows());
+    return !known->contains(workflow);
+  };
   switch (job.step) {
     case Step::kTasks:
-      return purge_tasks(tx, scope, job.at, budget, [&](const InstanceId& task) {
+      return purge_tasks(tx, space, job.at, budget, [&](const InstanceId& task) {
         draft_.tasks.end(tx, task);
         draft_.outcome.stopped_tasks.push_back(task);
       });
     case Step::kHooks:
-      return purge_hooks(tx, scope, job.at, budget, [&](uint64_t number, const HookRecord& record) {
+      return purge_hooks(tx, space, job.at, budget, [&](uint64_t number, const HookRecord& record) {
         draft_.hooks.drop(number, record.at);
       });
     case Step::kDelayed:
-      return purge_delayed(tx, scope, job.at, budget,
+      return purge_delayed(tx, space, job.at, budget,
                            [&](uint64_t number) { draft_.waiting.disarm_delayed(number); });
     case Step::kEnded:
-      return purge_instances(tx, Table::kEnded, scope, job.at, budget, left, nullptr);
+      return purge_instances(tx, Table::kEnded, space, job.at, budget, left, is_unknown);
     case Step::kLive:
-      return purge_instances(tx, Table::kLive, scope, job.at, budget, left, nullptr);
+      return purge_instances(tx, Table::kLive, space, job.at, budget, left, is_unknown);
     case Step::kWorkflows:
       return purge_workflows(job, budget);
     case Step::kRetired:
       return purge_retired(job, budget);
     case Step::kVariables:
-      return purge_values(tx, Table::kVariables, scope, job.at, budget);
+      return purge_values(tx, Table::kVariables, space, job.at, budget);
     case Step::kSecrets:
-      return purge_values(tx, Table::kSecrets, scope, job.at, budget);
+      return purge_values(tx, Table::kSecrets, space, job.at, budget);
     case Step::kDone:
       break;
   }
@@ -218,11 +286,11 @@ Result<std::optional<NamespaceNumber>> Purges::namespace_of(WorkflowNumber workf
 
 /// The workflows that it had, each with the events that waited in its groups.
 Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
-  const PurgeScope scope = scope_of(job);
+  const NamespaceNumber space = space_of(job.purge);
   PurgeRecord groups{.space = job.purge.record.space,
                      .up_to = std::numeric_limits<uint64_t>::max()};
   while (!budget.is_spent()) {
-    const auto next = TRY(first_workflow(draft_.tx, scope));
+    const auto next = TRY(first_workflow(draft_.tx, space));
     if (!next) return true;
     groups.workflow = next->id;
     if (!TRY(groups_.close(next->record.number, groups, next->space, job.at, budget))) return false;
@@ -236,10 +304,10 @@ Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
 
 /// The workflows that were deleted before it.
 Result<bool> Purges::purge_retired(const Job& job, PurgeBudget& budget) {
-  const PurgeScope scope = scope_of(job);
+  const NamespaceNumber space = space_of(job.purge);
   std::vector<WorkflowNumber> retired;
-  TRY(each_retired(draft_.tx, [&](WorkflowNumber workflow, NamespaceNumber space) {
-    if (scope.has(space)) retired.push_back(workflow);
+  TRY(each_retired(draft_.tx, [&](WorkflowNumber workflow, NamespaceNumber of) {
+    if (of == space) retired.push_back(workflow);
   }));
   for (const WorkflowNumber workflow : retired) {
     if (!TRY(purge_workflow(draft_.tx, workflow, budget))) return false;

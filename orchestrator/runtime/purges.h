@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -36,8 +37,11 @@ class Purges {
   }
   void undo() { jobs_ = committed_; }
 
-  /// The namespace has no living instance and is being deleted.
+  /// The namespace has no living instance and is being deleted. `name` is empty where it is not
+  /// known any more.
   void begin(NamespaceNumber space, const std::string& name);
+  /// Whether what was in the namespace is being erased.
+  bool is_erasing(NamespaceNumber space) const;
   /// All events that wait in groups of the workflow now.
   Status begin_groups(const WorkflowEntry& workflow, const std::string& space);
   /// The history of an instance that is gone, from that row backward.
@@ -67,10 +71,14 @@ class Purges {
   };
 
   Status check(const Purge& purge) const;
+  Status check_namespace(const Purge& purge) const;
   Status hold_lost() const;
-  PurgeScope scope_of(const Job& job) const;
+  Status note_leftovers() const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
+  /// The workflows that a row names, be they deleted or of a namespace that is: that row is how
+  /// their definitions are erased, or why they are kept.
+  Result<std::set<WorkflowNumber>> known_workflows() const;
   /// The namespace of a workflow, deleted or not; none: there is nothing else of the workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);

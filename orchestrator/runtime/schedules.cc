@@ -16,12 +16,7 @@ void Schedules::remove(WorkflowNumber workflow) {
 }
 
 Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
-  const auto read = read_schedule(draft_.tx, number);
-  if (!read && is_damaged_row(read.error())) {
-    draft_.damages.note(read.error());
-    return {};
-  }
-  const auto row = TRY(read);
+  const auto row = TRY(draft_.damages.pass_over(read_schedule(draft_.tx, number)));
   const WorkflowEntry* const found = draft_.catalog.find_workflow(number);
   // It has waited while new work had to, and its workflow is gone, or has no schedule any more.
   if (!row || found == nullptr) return {};

@@ -43,8 +43,9 @@ class Service {
   using Done = std::function<void(Result<Json>)>;  ///< called once, on any thread
 
   /// Error codes of commands and reads: `namespace.not_found`, `workflow.not_found`,
-  /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `start.conflict`
-  /// (another input under the same idempotency key), `busy` (too much is waiting: later again),
+  /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `leftovers.none`,
+  /// `leftovers.in_use` (a number is not that of what a deletion left), `start.conflict` (another
+  /// input under the same idempotency key), `busy` (too much is waiting: later again),
   /// `instance.ended` (nothing can be done about it any more), `instance.living` (it has to end
   /// first), `instance.not_failed`, `instance.deadline_passed`, `instance.no_state`,
   /// `instance.no_data` (it cannot be retried, or run again from there), `direktiv.mutex` (an
@@ -54,9 +55,9 @@ class Service {
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
   /// DeleteInstance {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n},
-  /// CreateNamespace {"name","created"}, PutVariable
-  /// {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret {"name","created"},
-  /// DeleteSecret {"name","deleted"}.
+  /// of leftovers {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created"},
+  /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
+  /// {"name","created"}, DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;
 
   /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.

@@ -224,15 +224,8 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-/// One that can't be handed out because a row is damaged is set aside: its deadlines end it.
-Status Tasks::set_aside_damaged(Status handed_out) {
-  if (handed_out || !is_damaged_row(handed_out.error())) return handed_out;
-  damages_.note(handed_out.error());
-  return {};
-}
-
 Status Tasks::hand_out(const View& view, const StartTask& task) {
-  return set_aside_damaged(send(view, task));
+  return damages_.pass_over(send(view, task));  // its deadlines end it
 }
 
 Status Tasks::send(const View& view, const StartTask& task) {
@@ -278,7 +271,7 @@ Status Tasks::hand_out_due(const View& view) {
   for (size_t i = 0; i < most; ++i) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    const Status handed_out = set_aside_damaged(hand_out_due(view, id));
+    const Status handed_out = damages_.pass_over(hand_out_due(view, id));
     if (done && !handed_out) done = handed_out;
   }
   return done;

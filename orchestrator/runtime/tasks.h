@@ -101,7 +101,6 @@ class Tasks {
   void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   Status hand_out_due(const View& view, const InstanceId& id);
-  Status set_aside_damaged(Status handed_out);
   Status send(const View& view, const StartTask& task);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;

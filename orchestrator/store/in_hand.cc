@@ -78,10 +78,24 @@ bool InHand::is_poison(const Left& left) {
   return left.deaths >= (left.crashed ? kCrashesOfPoison : kDeathsOfPoison);
 }
 
+SignalStack::SignalStack() : bytes_(std::make_unique<char[]>(kSize)) {
+  stack_t stack{};
+  stack.ss_sp = bytes_.get();
+  stack.ss_size = kSize;
+  sigaltstack(&stack, nullptr);
+}
+
+SignalStack::~SignalStack() {
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
 void InHand::note_crashes() {
+  static const SignalStack stack;  // of the thread that reads the store at the start
   struct sigaction action {};
   action.sa_handler = on_crash;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE}) {
     sigaction(signal, &action, nullptr);
   }

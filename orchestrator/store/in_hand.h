@@ -4,8 +4,10 @@
 // Engine thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/ids.h"
@@ -13,6 +15,21 @@
 #include "model/instance.h"
 
 namespace millrace {
+
+/// A second stack for the thread that makes it, on which a signal can be handled that says that the
+/// first one is used up. For that thread alone, which also destroys it.
+class SignalStack {
+ public:
+  SignalStack();
+  ~SignalStack();
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  static constexpr size_t kSize = size_t{64} << 10;
+
+  std::unique_ptr<char[]> bytes_;
+};
 
 class InHand {
  public:
@@ -53,6 +70,8 @@ class InHand {
   static bool is_poison(const Left& left);
 
   /// Has a fault of this process (a signal such as SIGSEGV or SIGABRT) written into the note, too.
+  /// That of another thread than the caller's whose stack is used up only where it has a
+  /// SignalStack.
   static void note_crashes();
 
   /// A batch of so many inputs is begun.

@@ -23,9 +23,7 @@ constexpr unsigned kMaxReaders = 512;
 constexpr const char* kJournalTree = "journal";
 constexpr std::string_view kCheckpointedKey = "checkpointed";
 
-/// The row of `meta` that has the store's format (tables.cc), and the first format of which every
-/// store has all of kTables.
-constexpr std::string_view kFormatKey = "format";
+/// The first format of which every store has all of kTables.
 constexpr uint64_t kFormatOfTrees = 5;
 
 MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }

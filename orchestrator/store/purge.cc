@@ -1,6 +1,7 @@
 #include "orchestrator/store/purge.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "orchestrator/store/codec.h"
@@ -68,20 +69,16 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
 
 /// The same of records that name their namespace.
 template <class T, class F>
-Result<bool> purge_records(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+Result<bool> purge_records(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
                            PurgeBudget& budget, Result<T> (*decode)(std::string_view), F see) {
   return purge_rows(tx, table, {}, at, budget,
                     [&](std::string_view key, std::string_view value) -> Result<Row> {
                       budget.look(value.size());
                       const T record = TRY(rows::decode(tx, table, key, value, decode));
-                      if (!scope.has(record.space)) return Row::kKeep;
+                      if (record.space != space) return Row::kKeep;
                       see(key, record);
                       return Row::kErase;
                     });
-}
-
-std::string prefix_of(const PurgeScope& scope) {
-  return scope.only ? rows::space_prefix(*scope.only) : std::string();
 }
 
 Result<bool> erase_some(Transaction& tx, Table table, const std::string& prefix,
@@ -164,23 +161,20 @@ Status each_retired(const View& view,
       damaged);
 }
 
-Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
-                             PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
-                             const std::function<void(const Instance& head)>& kept) {
+Result<bool> purge_instances(
+    Transaction& tx, Table table, NamespaceNumber space, std::string& at, PurgeBudget& budget,
+    const std::function<void(uint64_t row)>& left,
+    const std::function<Result<bool>(WorkflowNumber workflow)>& is_unknown) {
   return purge_rows(
-      tx, table, prefix_of(scope), at, budget,
+      tx, table, rows::space_prefix(space), at, budget,
       [&](std::string_view key, std::string_view value) -> Result<Row> {
-        const bool gone = scope.has(space_of(key));
-        if (!rows::is_head(key) || (!gone && !kept)) return gone ? Row::kErase : Row::kKeep;
+        if (!rows::is_head(key)) return Row::kErase;
         budget.look(value.size());
         const Result<Instance> decoded = rows::decode(tx, table, key, value, decode_head);
-        if (!decoded) return gone ? Row::kErase : Row::kKeep;
+        if (!decoded) return Row::kErase;
         const Instance& head = *decoded;
-        if (!gone) {
-          kept(head);
-          return Row::kKeep;
-        }
-        if (!TRY(purge_workflow(tx, head.revision.workflow, budget))) {
+        const WorkflowNumber workflow = head.revision.workflow;
+        if (TRY(is_unknown(workflow)) && !TRY(purge_workflow(tx, workflow, budget))) {
           return Row::kStop;
         }
         if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id)))
@@ -189,32 +183,30 @@ Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& sco
       });
 }
 
-Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
                           PurgeBudget& budget) {
-  return purge_rows(tx, table, prefix_of(scope), at, budget,
-                    [&](std::string_view key, auto) -> Result<Row> {
-                      return scope.has(space_of(key)) ? Row::kErase : Row::kKeep;
-                    });
+  return purge_rows(tx, table, rows::space_prefix(space), at, budget,
+                    [](auto, auto) -> Result<Row> { return Row::kErase; });
 }
 
-Result<bool> purge_tasks(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_tasks(Transaction& tx, NamespaceNumber space, std::string& at,
                          PurgeBudget& budget, const std::function<void(const InstanceId&)>& see) {
-  return purge_records(tx, Table::kTasks, scope, at, budget, decode_task,
+  return purge_records(tx, Table::kTasks, space, at, budget, decode_task,
                        [&](std::string_view key, const StartTask&) { see({Reader(key).id()}); });
 }
 
-Result<bool> purge_hooks(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_hooks(Transaction& tx, NamespaceNumber space, std::string& at,
                          PurgeBudget& budget,
                          const std::function<void(uint64_t number, const HookRecord&)>& see) {
   return purge_records(
-      tx, Table::kHooks, scope, at, budget, decode_hook,
+      tx, Table::kHooks, space, at, budget, decode_hook,
       [&](std::string_view key, const HookRecord& record) { see(rows::number_of(key), record); });
 }
 
-Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_delayed(Transaction& tx, NamespaceNumber space, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see) {
   return purge_records(
-      tx, Table::kDelayed, scope, at, budget, decode_delayed,
+      tx, Table::kDelayed, space, at, budget, decode_delayed,
       [&](std::string_view key, const DelayedRecord&) { see(rows::number_of(key)); });
 }
 
@@ -248,12 +240,10 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
   return row;
 }
 
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, const PurgeScope& scope) {
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber space) {
   std::optional<StoredWorkflow> found;
-  TRY(rows::walk(view, Table::kWorkflows, prefix_of(scope), {},
+  TRY(rows::walk(view, Table::kWorkflows, rows::space_prefix(space), {},
                  [&](std::string_view key, std::string_view value) -> Result<bool> {
-                   const NamespaceNumber space = space_of(key);
-                   if (!scope.has(space)) return true;
                    found = StoredWorkflow{
                        space, std::string(key.substr(sizeof(uint32_t))),
                        TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow))};
@@ -267,6 +257,63 @@ Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNum
   TRY(rows::walk(view, Table::kDefinitions, {}, rows::workflow_prefix(from),
                  [&](std::string_view key, auto) -> Result<bool> {
                    found = WorkflowNumber(Reader(key).u32());
+                   return false;
+                 }));
+  return found;
+}
+
+Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view, Table table) {
+  std::vector<NamespaceNumber> found;
+  std::string from;
+  do {
+    const size_t before = found.size();
+    TRY(rows::walk(view, table, {}, from, [&](std::string_view key, auto) -> Result<bool> {
+      found.push_back(space_of(key));
+      return false;
+    }));
+    if (found.size() == before || static_cast<uint32_t>(found.back()) == UINT32_MAX) break;
+    from = rows::space_prefix(NamespaceNumber(static_cast<uint32_t>(found.back()) + 1));
+  } while (true);
+  return found;
+}
+
+Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber space) {
+  constexpr std::pair<Table, const char*> kSigns[] = {{Table::kWorkflows, "workflows"},
+                                                      {Table::kLive, "living instances"},
+                                                      {Table::kVariables, "variables"},
+                                                      {Table::kSecrets, "secrets"}};
+  std::optional<std::string> found;
+  for (const auto& [table, what] : kSigns) {
+    TRY(rows::walk(view, table, rows::space_prefix(space), {},
+                   [&, what = what](auto, auto) -> Result<bool> {
+                     found = what;
+                     return false;
+                   }));
+    if (found) return found;
+  }
+  TRY(each_retired(view, [&](WorkflowNumber, NamespaceNumber of) {
+    if (of == space) found = "workflows that were deleted by themselves";
+  }));
+  return found;
+}
+
+Result<std::optional<NamespaceNumber>> find_ended_of(const View& view, WorkflowNumber workflow,
+                                                     std::string& at, PurgeBudget& budget) {
+  std::optional<NamespaceNumber> found;
+  const std::string from = std::exchange(at, {});
+  TRY(rows::walk(view, Table::kEnded, {}, from,
+                 [&](std::string_view key, std::string_view value) -> Result<bool> {
+                   if (budget.is_spent()) {
+                     at = key;
+                     return false;
+                   }
+                   budget.look(key.size());
+                   if (!rows::is_head(key)) return true;
+                   budget.look(value.size());
+                   const auto head = rows::decode(view, Table::kEnded, key, value, decode_head);
+                   // A damaged one may be of any workflow; it can be shown without its definition.
+                   if (!head || head->revision.workflow != workflow) return true;
+                   found = head->space;
                    return false;
                  }));
   return found;

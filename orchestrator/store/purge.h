@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/instance.h"
@@ -62,33 +63,26 @@ Status each_retired(const View& view,
                     const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see,
                     const OnDamage& damaged = nullptr);
 
-/// Whose rows are erased.
-struct PurgeScope {
-  std::optional<NamespaceNumber> only;  ///< none: all for which is_gone holds
-  std::function<bool(NamespaceNumber)> is_gone;
-
-  bool has(NamespaceNumber space) const { return only ? space == *only : is_gone(space); }
-};
-
-// Each of these walks a table from the key `at` on until the budget is spent, and returns whether
-// it has come to the end; if not, `at` is where to go on.
+// Each of these erases what belongs to a namespace from a table, from the key `at` on until the
+// budget is spent, and returns whether it has come to the end; if not, `at` is where to go on.
 
 /// The rows of instances: of the living, or of those that have ended. With the head of one go its
-/// history, its idempotency key and the definitions of its workflow. Where the history is longer
-/// than the budget, `left` gets the number of its row to go on from. `kept` sees the heads of
-/// others.
-Result<bool> purge_instances(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
-                             PurgeBudget& budget, const std::function<void(uint64_t row)>& left,
-                             const std::function<void(const Instance& head)>& kept);
+/// history and, where its workflow `is_unknown`, that is in no row by which its definitions are
+/// erased or needed, the definitions and idempotency keys of that workflow. Where the history is
+/// longer than the budget, `left` gets the number of its row to go on from.
+Result<bool> purge_instances(
+    Transaction& tx, Table table, NamespaceNumber space, std::string& at, PurgeBudget& budget,
+    const std::function<void(uint64_t row)>& left,
+    const std::function<Result<bool>(WorkflowNumber workflow)>& is_unknown);
 /// kVariables or kSecrets.
-Result<bool> purge_values(Transaction& tx, Table table, const PurgeScope& scope, std::string& at,
+Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
                           PurgeBudget& budget);
-Result<bool> purge_tasks(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_tasks(Transaction& tx, NamespaceNumber space, std::string& at,
                          PurgeBudget& budget, const std::function<void(const InstanceId&)>& see);
-Result<bool> purge_hooks(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_hooks(Transaction& tx, NamespaceNumber space, std::string& at,
                          PurgeBudget& budget,
                          const std::function<void(uint64_t number, const HookRecord&)>& see);
-Result<bool> purge_delayed(Transaction& tx, const PurgeScope& scope, std::string& at,
+Result<bool> purge_delayed(Transaction& tx, NamespaceNumber space, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see);
 
 /// Erases the definitions, idempotency keys and the schedule of a workflow; false: some are left.
@@ -106,10 +100,25 @@ struct StoredWorkflow {
   std::string id;
   WorkflowRecord record;
 };
-/// The first one of the scope; nullopt: it has none.
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, const PurgeScope& scope);
+/// The first one of the namespace; nullopt: it has none.
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber space);
 
 /// The first workflow from that number on of which there are definitions.
 Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNumber from);
+
+// What releases that erased no rows left behind when they deleted a namespace or a workflow.
+
+/// The namespaces that have rows of instances in that table, ascending. Costs as much as there are
+/// namespaces, not instances.
+Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view, Table table);
+
+/// What the namespace has that no release left there when it deleted one, for a message; nullopt:
+/// nothing.
+Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber space);
+
+/// The namespace of an ended instance of the workflow; nullopt: there is none. Looks from the key
+/// `at` on until the budget is spent, which leaves `at` where to go on; at the end it is empty.
+Result<std::optional<NamespaceNumber>> find_ended_of(const View& view, WorkflowNumber workflow,
+                                                     std::string& at, PurgeBudget& budget);
 
 }  // namespace millrace

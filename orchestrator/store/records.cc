@@ -1,9 +1,12 @@
 #include "orchestrator/store/records.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
+#include "cloudevents/subject.h"
 #include "model/own_policy.h"
 #include "orchestrator/store/codec.h"
 #include "orchestrator/store/damage.h"
@@ -151,8 +154,10 @@ void put_error(Writer& writer, const WorkflowError& error) {
   writer.bytes(error.message);
 }
 WorkflowError get_error(Reader& reader) {
-  std::string code = get_string(reader);
-  return {std::move(code), get_string(reader)};
+  WorkflowError error{get_string(reader), get_string(reader)};
+  // It is shown as JSON, which is UTF-8.
+  if (!is_utf8(error.code) || !is_utf8(error.message)) reader.fail();
+  return error;
 }
 
 void put_caller(Writer& writer, const Caller& caller) {
@@ -698,14 +703,29 @@ std::string encode(const OutboxRecord& record) {
   return writer.take();
 }
 
+namespace {
+
+/// Whether a broker can be sent that header, as broker/wire.h has it: one that cannot be would
+/// keep the messages behind it.
+bool is_header(std::string_view name, std::string_view value) {
+  const auto is_name_char = [](char c) { return c > ' ' && c <= '~' && c != ':'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_name_char) &&
+         value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
+}  // namespace
+
 Result<OutboxRecord> decode_outbox(std::string_view bytes) {
   Reader reader = open(bytes);
   OutboxRecord record;
   record.instance = get_optional(reader, [](Reader& from) { return InstanceId{from.id()}; });
   record.message.subject = get_string(reader);
+  if (!is_publish_subject(record.message.subject)) reader.fail();
   for (size_t left = reader.count(); left > 0; --left) {
     std::string name = get_string(reader);
-    record.message.headers.emplace_back(std::move(name), get_string(reader));
+    std::string value = get_string(reader);
+    if (!is_header(name, value)) reader.fail();
+    record.message.headers.emplace_back(std::move(name), std::move(value));
   }
   record.message.data = get_string(reader);
   return close(reader, std::move(record), "outbox");

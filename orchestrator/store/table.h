@@ -57,6 +57,9 @@ inline constexpr std::array<TableName, 22> kTables{{
     {Table::kTasks, "tasks"},         {Table::kHooks, "hooks"},
 }};
 
+/// The row of kMeta that has the store's format.
+inline constexpr std::string_view kFormatKey = "format";
+
 /// The table's name on disk and in messages.
 const char* table_name(Table table);
 

@@ -27,7 +27,6 @@ using rows::workflow_prefix;
 /// In place of an ended instance's data: the history has it.
 constexpr std::string_view kInHistory;
 
-constexpr std::string_view kFormatKey = "format";
 constexpr std::string_view kCursorKey = "cursor";
 constexpr std::string_view kSealKey = "seal";
 constexpr std::string_view kTimeKey = "time";
@@ -1039,6 +1038,10 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
         return true;
       },
       damaged);
+}
+
+Error damaged_errand(uint64_t number, std::string_view what) {
+  return damaged_row(Table::kInbox, key_of(number), what);
 }
 
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {

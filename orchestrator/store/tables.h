@@ -317,6 +317,9 @@ Status each_inbox(const View& view,
                   const std::function<void(uint64_t number, InboxRecord record)>& see,
                   const OnDamage& damaged = nullptr);
 
+/// The error of an errand that does not fit the instance that it is for.
+Error damaged_errand(uint64_t number, std::string_view what);
+
 // Tasks: the work that is done outside and has not ended.
 
 void write_task(Transaction& tx, const StartTask& task);

@@ -1,6 +1,7 @@
 // Each example does what its README says, command by command, on the real parts; what happened to
 // its instances is the file trace.golden beside it.
 #include <algorithm>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -54,11 +55,41 @@ class Examples : public MillraceTest {
     if (commands.find("http://127.0.0.1:8780") != std::string::npos) {
       commands = with(commands, "http://127.0.0.1:8780", millrace_.url());
     }
-    const ProcessEnd end = run_process(
+    return run(commands);
+  }
+
+  ProcessEnd run(const std::string& commands) {
+    ProcessEnd end = run_process(
         {.command = {"bash", "-e", "-u", "-o", "pipefail", "-c", commands},
          .environment = {{"MILLRACE_URL", millrace_.url()}, {"PATH", path_with_millrace()}}});
     EXPECT_EQ(end.code, 0) << end.errors;
     return end;
+  }
+
+  /// The commands of a block one by one, each with the comment behind it.
+  static std::vector<std::string> shell_lines(const std::string& example, size_t block) {
+    std::istringstream text(
+        shell_blocks(read_repository_file(file_of(example, "README.md"))).at(block));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) {
+      if (!line.empty() && !line.starts_with("#")) lines.push_back(line);
+    }
+    return lines;
+  }
+
+  /// Applies the folder of workflows with which a README has the server run.
+  void apply_what_the_readme_says(const std::string& example) {
+    const std::string readme = read_repository_file(file_of(example, "README.md"));
+    constexpr std::string_view kDev = "`millrace dev ";
+    std::string folder = "examples/";  // that of `./dev run`
+    if (const size_t at = readme.find(std::string(kDev) + "examples/"); at != std::string::npos) {
+      const size_t begin = at + kDev.size();
+      folder = readme.substr(begin, readme.find('`', begin) - begin);
+    } else {
+      ASSERT_THAT(readme, HasSubstr("With `./dev run` in another shell:"));
+    }
+    const ProcessEnd end = millrace_.cli({"workflow", "apply", folder});
+    ASSERT_EQ(end.code, 0) << end.errors;
   }
 
   /// The next event of that type that an ordinary subscriber gets.
@@ -124,6 +155,21 @@ TEST_F(Examples, GuestBookingIsConfirmedByPlainJsonPublishedToNats) {
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["booking"]["room"], "7");
 }
 
+TEST_F(Examples, PurchaseShowsOnlyTheEventThatItStillWaitsFor) {
+  apply_what_the_readme_says("purchase");
+  const std::vector<std::string> lines = shell_lines("purchase", 0);
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_THAT(lines[3], HasSubstr("millrace listener list"));
+  EXPECT_THAT(lines[3], HasSubstr("# one line: purchasePaid"));
+  run(lines[0]);
+  run(lines[1]);
+  ASSERT_TRUE(eventually([&] { return millrace_.items("listeners").size() == 1; }));
+  EXPECT_EQ(Json::parse(run(lines[2]).output)["items"][0]["status"], "waiting");
+  const Json listeners = Json::parse(run(lines[3]).output)["items"];
+  ASSERT_EQ(listeners.size(), 1U);
+  EXPECT_EQ(listeners[0]["type"], "purchasePaid");
+}
+
 TEST_F(Examples, PurchaseWaitsForBothEvents) {
   apply("purchase", "purchase.yaml");
   paste("purchase", 0);
@@ -135,7 +181,7 @@ TEST_F(Examples, PurchaseWaitsForBothEvents) {
 }
 
 TEST_F(Examples, ReservationTellsTheGuestWhicheverAnswerComes) {
-  apply("reservation", "reservation.yaml");
+  apply_what_the_readme_says("reservation");
   const ProcessEnd end = paste("reservation", 0);
   EXPECT_THAT(end.output, HasSubstr("Welcome, Ada! Your table is number 7."));
   const std::string accepted = only_instance_of("reservation");
@@ -156,6 +202,36 @@ TEST_F(Examples, ReservationTellsTheGuestWhicheverAnswerComes) {
             "Sorry, Cy, we are closed.");
   expect_golden(file_of("reservation", "trace.golden"),
                 trace_of(millrace_, {accepted, full, closed}));
+}
+
+TEST_F(Examples, OrderFanInListsNoInstanceBeforeTheThirdEvent) {
+  apply_what_the_readme_says("order-fan-in");
+  const std::vector<std::string> lines = shell_lines("order-fan-in", 0);
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_THAT(lines[3], HasSubstr("millrace instance list"));
+  for (size_t i = 0; i < 3; ++i) run(lines[i]);
+  ASSERT_TRUE(eventually([&] { return millrace_.items("groups").size() == 2; }));
+  EXPECT_EQ(Json::parse(run(lines[3]).output)["items"], Json::array());
+  run(lines[4]);
+  millrace_.only_instance_once("order-ready", "complete");
+  millrace_.only_instance_once("order-pickup", "complete");
+  EXPECT_EQ(Json::parse(run(lines[5]).output)["items"].size(), 2U);
+}
+
+TEST_F(Examples, WorkersMakeAWordLoudAndWithoutOneTheWorkflowCatchesTheError) {
+  apply_what_the_readme_says("workers");
+  const std::vector<std::string> lines = shell_lines("workers", 0);
+  ASSERT_EQ(lines.size(), 3U);
+  // The port that `millrace dev` has where it is free; here another server has another one.
+  const Process worker({.command = {"bash", "-c",
+                                    "exec " + with(with(lines[0], "127.0.0.1:4222",
+                                                        fmt::format("127.0.0.1:{}", nats_.port())),
+                                                   " &", "")}});
+  for (size_t i = 1; i < 3; ++i) {
+    const Json shown = Json::parse(run(lines[i]).output);
+    const std::string expected = lines[i].substr(lines[i].rfind("# ") + 2);
+    EXPECT_EQ(shown, Json::parse(expected)) << lines[i] << worker.errors();
+  }
 }
 
 TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {

@@ -76,6 +76,40 @@ TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
   EXPECT_THAT(table.errors, HasSubstr("1 finding\n"));
 }
 
+// As releases did that erased no rows: the names of a namespace and of a workflow go, nothing else.
+TEST_F(Verify, EndsWithZeroOnceTheDeletionsOfAnEarlierReleaseAreFinished) {
+  constexpr const char* kDone = "id: done\nstates: [{id: a, type: noop}]\n";
+  ASSERT_EQ(millrace_.cli({"namespace", "create", "a"}).code, 0);
+  for (const char* const space : {"default", "a"}) {
+    millrace_.apply(kDone, space);
+    ASSERT_EQ(millrace_.cli({"-n", space, "run", "done", "--wait"}).code, 0);
+  }
+  millrace_.stop();
+  {
+    const auto environment = Environment::open(millrace_.data()).value();
+    Transaction tx(*environment);
+    erase_namespace(tx, "a");
+    for (const uint32_t space : {1, 2}) erase_workflow(tx, NamespaceNumber(space), "done");
+    ASSERT_TRUE(tx.commit());
+  }
+  const ProcessEnd before = verify();
+  EXPECT_EQ(before.code, 1);
+  EXPECT_EQ(report_of(before)["codes"], (Json{{"namespace.missing", 1}, {"workflow.missing", 2}}));
+  EXPECT_THAT(before.output, HasSubstr("millrace namespace delete NUMBER --leftovers"));
+
+  millrace_.start_ready();
+  const ProcessEnd erased = millrace_.cli({"namespace", "delete", "2", "--leftovers"});
+  EXPECT_EQ(erased.code, 0) << erased.errors;
+  const ProcessEnd kept = millrace_.cli({"workflow", "delete", "1", "--leftovers"});
+  EXPECT_EQ(kept.code, 0) << kept.errors;
+  EXPECT_EQ(millrace_.cli({"workflow", "delete", "1", "--leftovers"}).code, 3) << "done already";
+  EXPECT_EQ(millrace_.cli({"namespace", "delete", "1", "--leftovers"}).code, 3) << "`default`";
+  EXPECT_TRUE(eventually([&] { return verify().code == 0; }));
+  EXPECT_EQ(millrace_.items("instances").size(), 1U);
+  millrace_.stop();
+  EXPECT_EQ(verify().code, 0);
+}
+
 /// LMDB trusts its pages: some damage ends the process that reads them.
 TEST_F(Verify, EndsWithAFindingWhateverPageIsDamaged) {
   millrace_.apply(kWait);

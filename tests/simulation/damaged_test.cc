@@ -434,6 +434,109 @@ states:
   EXPECT_GE(world.processor().damages().count(), 5U);
 }
 
+/// Puts an errand into the store that no instance made.
+std::function<void(Transaction& tx)> planted(Errand errand) {
+  return [errand = std::move(errand)](Transaction& tx) {
+    write_counter(tx, Counter::kInbox, 1);
+    write_inbox(tx, 1, {.errand = errand, .listen_from = 0});
+  };
+}
+
+constexpr const char* kCalls = R"(
+id: calls
+functions: [{id: child, type: subflow, workflow: waits}]
+states:
+- {id: call, type: action, action: {function: child}}
+)";
+
+TEST_F(Damaged, AnErrandThatCancelsAnInstanceWhichIsNotAChildIsNotedAndDoesNothing) {
+  world.apply(kWaits);
+  const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
+  damage(planted(CancelChild{.space = NamespaceNumber(1), .child = id}));
+  EXPECT_EQ(world.instance(to_string(id))["status"], "waiting");
+  EXPECT_THAT(dump_json(world.processor().damages().list()),
+              AllOf(HasSubstr("row 1 of table inbox is damaged"), HasSubstr(to_string(id))));
+  EXPECT_EQ(world.metric("millrace_damaged_rows"), 1);
+}
+
+TEST_F(Damaged, AnErrandThatCancelsAChildForWhichItsCallerWaitsIsNotedAndDoesNothing) {
+  world.apply(kWaits);
+  world.apply(kCalls);
+  const std::string caller = world.start("calls")["id"];
+  const std::string child = world.instances().at(1)["id"];
+  ASSERT_NE(child, caller);
+  damage(planted(CancelChild{.space = NamespaceNumber(1), .child = *parse_instance_id(child)}));
+  EXPECT_EQ(world.instance(child)["status"], "waiting");
+  EXPECT_EQ(world.metric("millrace_damaged_rows"), 1);
+  world.publish("go", "go");
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.instance(caller)["status"], "complete");
+}
+
+TEST_F(Damaged, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing) {
+  world.apply(kWaits);
+  world.apply(kCalls);
+  const std::string caller = world.start("calls")["id"];
+  const auto head = read_head_anywhere(*Snapshot::take(world.environment()), NamespaceNumber(1),
+                                       *parse_instance_id(caller));
+  ASSERT_TRUE(head && *head);
+  InstanceId other = *parse_instance_id(caller);
+  other.bytes.back() ^= 1;
+  damage(planted(StartChild{
+      .space = NamespaceNumber(1),
+      .child = other,
+      .workflow = "waits",
+      .input = LazyJson::object({}),
+      .caller =
+          Caller{.instance = (*head)->id, .entered = (*head)->entered, .index = 0, .attempt = 1},
+      .by = (*head)->id}));
+  EXPECT_EQ(world.instances().size(), 2U);
+}
+
+TEST_F(Damaged, AnErrandWhoseErrorIsNotUtf8IsSetAside) {
+  world.apply(kWaits);
+  world.apply(kCalls);
+  const std::string caller = world.start("calls")["id"];
+  const auto head = read_head_anywhere(*Snapshot::take(world.environment()), NamespaceNumber(1),
+                                       *parse_instance_id(caller));
+  ASSERT_TRUE(head && *head);
+  damage(planted(ReturnResult{
+      .space = NamespaceNumber(1),
+      .to = {.instance = (*head)->id, .entered = (*head)->entered, .index = 0, .attempt = 1},
+      .result = tl::unexpected(WorkflowError{"broken", "caf\xe9"})}));
+  EXPECT_EQ(world.instance(caller)["status"], "waiting");
+  EXPECT_THAT(dump_json(world.processor().damages().list()),
+              HasSubstr("row 1 of table inbox is damaged"));
+}
+
+TEST_F(Damaged, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {
+  const std::pair<const char*, NatsMessage> messages[] = {
+      {"a header's value with a line break",
+       {.subject = "millrace.lifecycle.default.x.y", .headers = {{"A", "b\r\nC: d"}}, .data = ""}},
+      {"a header without a name",
+       {.subject = "millrace.lifecycle.default.x.y", .headers = {{"", "b"}}, .data = ""}},
+      {"a subject with a blank", {.subject = "millrace.lifecycle x", .headers = {}, .data = ""}},
+      {"an empty token", {.subject = "millrace..x", .headers = {}, .data = ""}},
+      {"no subject", {.subject = "", .headers = {}, .data = ""}},
+  };
+  world.apply(kWaits);
+  const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
+  double noted = 0;
+  for (const auto& [what, message] : messages) {
+    NatsMessage sound{.subject = "millrace.lifecycle.default.x.sound", .headers = {}, .data = what};
+    damage([&, &broken = message](Transaction& tx) {
+      const uint64_t last = read_counter(tx, Counter::kOutbox).value();
+      write_outbox(tx, last + 1, {.instance = id, .message = broken});
+      write_outbox(tx, last + 2, {.instance = id, .message = sound});
+      write_counter(tx, Counter::kOutbox, last + 2);
+    });
+    world.settle_publishes();
+    ASSERT_FALSE(world.broker.others().empty()) << what;
+    EXPECT_EQ(world.broker.others().back().message.data, what);
+    EXPECT_EQ(world.metric("millrace_damaged_rows"), ++noted) << what;
+  }
+}
+
 /// With what the start is refused on a store that was changed so.
 Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   World world;

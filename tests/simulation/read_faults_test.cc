@@ -40,8 +40,8 @@ struct Faults {
   }
 };
 
-class ReadFaults : public testing::Test {
- protected:
+/// A world in which reads may fail, with the workflow and all that it needs.
+struct Started {
   static WorldOptions options(Faults& faults) {
     WorldOptions options;
     options.store.fails_read = [&faults](Table table, std::string_view) {
@@ -50,7 +50,7 @@ class ReadFaults : public testing::Test {
     return options;
   }
 
-  ReadFaults() {
+  Started() {
     world.must(CreateNamespace{
         .name = "default",
         .settings = Json::parse(
@@ -90,6 +90,8 @@ class ReadFaults : public testing::Test {
   World world{options(faults)};
 };
 
+class ReadFaults : public testing::Test, protected Started {};
+
 TEST_F(ReadFaults, OfAVariableKeepTheTaskBackAndHandItNoEmptyFile) {
   const std::string ready = while_failing(Table::kVariables, [&] {
     world.command(StartInstance{.space = "default", .workflow = "tells"});
@@ -99,13 +101,22 @@ TEST_F(ReadFaults, OfAVariableKeepTheTaskBackAndHandItNoEmptyFile) {
 }
 
 TEST_F(ReadFaults, OfATaskKeepItDue) {
-  world.broker.disconnect();
-  world.start("tells");
-  world.functions.be_replaced();
-  world.restart();  // so that it is due, and read from its row
-  const std::string ready = while_failing(Table::kVariables, [&] { world.broker.reconnect(); });
-  EXPECT_NE(ready, "ready");
-  expect_all_done();
+  // Its own row; that of the instance whose call has its deadlines; the variable it takes.
+  const std::pair<Table, const char*> cases[] = {
+      {Table::kTasks, "store.io: the tasks: a read of tasks was made to fail"},
+      {Table::kLive, "store.io: the tasks: a read of live was made to fail"},
+      {Table::kVariables,
+       "store.io: the tasks: reading variable prices: a read of variables was made to fail"},
+  };
+  for (const auto& [table, says] : cases) {
+    Started one;
+    one.world.broker.disconnect();
+    one.world.start("tells");
+    one.world.functions.be_replaced();
+    one.world.restart();  // so that it is due, and read from its row
+    EXPECT_EQ(one.while_failing(table, [&] { one.world.broker.reconnect(); }), says);
+    one.expect_all_done();
+  }
 }
 
 TEST_F(ReadFaults, OfAWebhooksEventKeepItDue) {
@@ -159,6 +170,35 @@ TEST(EveryReadFault, LosesNothing) {
     EXPECT_TRUE(world.processor().ready()) << nth;
   }
   EXPECT_GT(most, 10U);
+}
+
+/// The same of those that a process makes which comes after another: it finds tasks, messages and
+/// a webhook's event in the store.
+TEST(EveryReadFault, BehindARestartLosesNothing) {
+  uint64_t most = 1;
+  for (uint64_t nth = 1; nth <= most; ++nth) {
+    Started one;
+    World& world = one.world;
+    world.broker.disconnect();
+    world.receivers.answer = [](const Event&) { return DeliveryFailure{.error = {"webhook", ""}}; };
+    world.start("tells");
+    world.functions.be_replaced();
+    world.receivers = {};
+    world.crash();
+    one.faults = {.nth = nth};
+    if (const Status begun = world.try_recover(); !begun) {
+      EXPECT_EQ(begun.error().code, "store.io") << nth;
+      world.recover();
+    }
+    world.broker.reconnect();
+    world.run_for(std::chrono::minutes(1));
+    most = std::max(most, one.faults.reads);
+    one.faults.nth.reset();
+    ASSERT_LT(nth, 2'000U) << "it reads on and on";
+    one.expect_all_done();
+    if (testing::Test::HasFailure()) FAIL() << "read " << nth << " failed";
+  }
+  EXPECT_GT(most, 20U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What is told of instances to those who ask: lifecycle events and webhooks.
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 namespace millrace {
 namespace {
 
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -289,6 +293,37 @@ TEST(Webhooks, TheWaitsOfDeliveriesThatFailTogetherAreSpread) {
   EXPECT_GT(again.size(), 4u);
   EXPECT_GE(*again.begin(), first + seconds(75));
   EXPECT_LE(*again.rbegin(), first + seconds(100));
+}
+
+TEST(Webhooks, WithoutAPolicyOfTheirOwnAreTriedTwentyTimesWithinAboutADay) {
+  World world;
+  set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
+  std::map<std::string, std::vector<TimePoint>> asked;  // of each event
+  world.receivers.answer = [&](const Event& event) {
+    asked[event.id].push_back(world.clock.now());
+    return DeliveryFailure{.error = {"webhook.status", "500"}};
+  };
+  world.apply(kOrder);
+  for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
+  world.run_for(hours(72));
+  EXPECT_THAT(world.dead_letters(), SizeIs(8));
+  ASSERT_THAT(asked, SizeIs(8));
+  std::set<Duration> firsts;
+  std::set<Duration> lasts;
+  for (const auto& [id, times] : asked) {
+    ASSERT_THAT(times, SizeIs(20));
+    EXPECT_GT(times.back() - times.front(), hours(16));
+    EXPECT_LT(times.back() - times.front(), hours(28));
+    firsts.insert(times[1] - times[0]);
+    lasts.insert(times[19] - times[18]);
+  }
+  // One second, and in the end two hours, less a quarter at most.
+  EXPECT_GT(firsts.size(), 4U);
+  EXPECT_GE(*firsts.begin(), milliseconds(750));
+  EXPECT_LE(*firsts.rbegin(), seconds(1));
+  EXPECT_GT(lasts.size(), 4U);
+  EXPECT_GE(*lasts.begin(), minutes(90));
+  EXPECT_LE(*lasts.rbegin(), hours(2));
 }
 
 TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {

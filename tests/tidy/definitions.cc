@@ -136,6 +136,8 @@ Head read_head(std::vector<std::string> head) {
 
 }  // namespace
 
+std::vector<std::string> tokens_of(std::string_view text) { return Tokens(text).all(); }
+
 std::vector<std::string> visible_definitions(std::string_view text) {
   std::vector<std::string> found;
   std::vector<Scope> open;
@@ -150,7 +152,7 @@ std::vector<std::string> visible_definitions(std::string_view text) {
     for (const Scope& scope : open) name += scope.name + "::";
     return name;
   };
-  for (std::string& token : Tokens(text).all()) {
+  for (std::string& token : tokens_of(text)) {
     if (token == ";") {
       if (is_visible() && head.size() > 2 && head[0] == "using" && head[2] == "=") {
         found.push_back(within() + head[1]);

@@ -10,6 +10,10 @@
 
 namespace millrace {
 
+/// The words and marks of a source text, in their order. A literal is one `"`; comments and
+/// preprocessor lines are left out.
+std::vector<std::string> tokens_of(std::string_view text);
+
 /// Their names with the namespaces before them, `millrace::Event`, in the order of the text. What
 /// is local to a function or a class, or stands in a namespace without a name, is not among them.
 std::vector<std::string> visible_definitions(std::string_view text);

@@ -22,7 +22,9 @@ constexpr std::string_view kLeftover =
     "millrace";
 constexpr std::string_view kRestoreOwner =
     "do not start the server; keep a copy of the folder and restore the last backup that passes "
-    "this check. Only if the namespace or the workflow was deleted on purpose is the row left over";
+    "this check. Only if the namespace or the workflow was deleted on purpose, by a release that "
+    "left its rows: millrace namespace delete NUMBER --leftovers, millrace workflow delete NUMBER "
+    "--leftovers";
 constexpr std::string_view kKey = "name the key with which the store was made by --secret-key-file";
 
 constexpr StoreFaultKind kKinds[] = {

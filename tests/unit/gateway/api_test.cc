@@ -525,6 +525,17 @@ TEST_F(Api, KeepsTheBytesAndTheContentTypeOfVariables) {
   }
 }
 
+TEST_F(Api, SendsNoHeaderThatAStoredContentTypeWouldBegin) {
+  for (const char* const stored : {"text/plain\r\nSet-Cookie: a=b", "", "no type", "text/\xff"}) {
+    service_.keep("odd", {.content_type = stored, .bytes = "v"});
+    const HttpReply got = call("GET", "/v1/ns/default/variables/odd");
+    EXPECT_EQ(got.status, 200);
+    EXPECT_EQ(got.header("Content-Type"), "application/octet-stream") << stored;
+    EXPECT_EQ(got.header("Set-Cookie"), "");
+    EXPECT_EQ(got.body, "v");
+  }
+}
+
 TEST_F(Api, RefusesVariablesThatAreNone) {
   const std::string list = "/v1/ns/default/variables";
   const std::string longest(kMaxVariableKey, 'x');

@@ -295,6 +295,11 @@ class FakeService : public Service {
     }
     return Json{{"items", items}, {"next", next}};
   }
+  /// As if a variable of the namespace `default` were stored so.
+  void keep(const std::string& key, Variable value) {
+    const std::lock_guard lock(mutex_);
+    variables_[owner_of({.space = "default"}) + key] = std::move(value);
+  }
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override {
     const std::lock_guard lock(mutex_);
     const auto found = variables_.find(owner_of(place) + std::string(key));
