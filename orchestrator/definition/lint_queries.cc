@@ -88,10 +88,11 @@ std::string_view looks_like_query(std::string_view text) {
     return text;
   }
   for (const std::string_view opener : {"${", "{{"}) {
-    const size_t at = text.find(opener);
-    if (at == std::string_view::npos) continue;
-    const std::string_view inside = trimmed(text.substr(at + opener.size()));
-    if (inside.size() > 1 && inside[0] == '.' && begins_name(inside[1])) return text.substr(at);
+    for (size_t at = text.find(opener); at != std::string_view::npos;
+         at = text.find(opener, at + 1)) {
+      const std::string_view inside = trimmed(text.substr(at + opener.size()));
+      if (inside.size() > 1 && inside[0] == '.' && begins_name(inside[1])) return text.substr(at);
+    }
   }
   return "";
 }
@@ -249,6 +250,13 @@ class QueryLinter {
         findings_.warning(
             "lint.jq_fails", path, value.at,
             fmt::format("this query fails whatever the data are: {}", error->message));
+      }
+      if (const std::string format = find_unknown_format(program.text); !format.empty()) {
+        findings_.warning(
+            "lint.jq_fails", path, value.at,
+            fmt::format("this query fails where it uses {}, which is not a format of jq; write one "
+                        "of {}",
+                        format, fmt::join(kJqFormats, ", ")));
       }
       for (const std::string& key : keys_with_dots_) {
         if (find_split_key(program.text, key) == std::string::npos) continue;
