@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/verbs.h"
 
 namespace millrace {
@@ -13,7 +15,13 @@ Ended create_namespace(Session& session, const std::string& name, const std::str
   if (!settings.empty()) body = TRY(read_value(session.console, settings));
   const Reply reply = TRY(session.client.send(
       {.method = "PUT", .path = Client::url_path({"v1", "ns", name}), .body = std::move(body)}));
-  session.output.item(reply.body, "name");
+  for (const Json& one : reply.body.value("warnings", Json::array())) {
+    session.console.err << fmt::format("warning: {}: {}\n", one.value("path", ""),
+                                       one.value("message", ""));
+  }
+  Json shown = reply.body;
+  if (session.output.format() == Format::kTable) shown.erase("warnings");
+  session.output.item(shown, "name");
   return ExitCode::kOk;
 }
 

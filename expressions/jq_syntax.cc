@@ -1,5 +1,6 @@
 #include "expressions/jq_syntax.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 #include <vector>
@@ -15,6 +16,8 @@ char closer_of(char opener) {
       return ')';
     case '[':
       return ']';
+    case '"':
+      return '"';
     default:
       return '}';
   }
@@ -84,7 +87,8 @@ Status check_program_text(std::string_view program) {
     return fail("jq.empty", "the jq program is empty; `.` stands for the whole input");
   }
   if (const size_t at = program.find('\0'); at != std::string_view::npos) {
-    return fail("jq.malformed", fmt::format("the jq program has a NUL byte at byte {}", at));
+    return fail("jq.malformed",
+                fmt::format("the jq program has a NUL byte at {}", place_in(program, at)));
   }
   if (const std::string_view foreign = foreign_placeholder(program); !foreign.empty()) {
     return fail("jq.syntax", fmt::format("`{}` is not jq; write jq(…) around the query", foreign));
@@ -94,15 +98,19 @@ Status check_program_text(std::string_view program) {
     case JqEnd::Kind::kEnd:
       return {};
     case JqEnd::Kind::kOpen:
-      return fail("jq.unbalanced",
-                  fmt::format("the `{}` at byte {} of the jq program is not closed",
-                              program[end.at], end.at));
+      return fail(
+          "jq.unbalanced",
+          fmt::format("the `{}` at {} of the jq program is not closed; write the `{}` that "
+                      "is missing",
+                      program[end.at], place_in(program, end.at), closer_of(program[end.at])));
     case JqEnd::Kind::kCloser:
     case JqEnd::Kind::kMismatch:
       break;
   }
-  return fail("jq.unbalanced", fmt::format("the `{}` at byte {} of the jq program closes nothing",
-                                           program[end.at], end.at));
+  return fail("jq.unbalanced",
+              fmt::format("the `{}` at {} of the jq program closes nothing; remove it, or write "
+                          "what it closes",
+                          program[end.at], place_in(program, end.at)));
 }
 
 std::string without_literals(std::string_view program) {
@@ -163,13 +171,29 @@ size_t find_split_key(std::string_view program, std::string_view key) {
   return std::string::npos;
 }
 
-std::string syntax_hint(std::string_view program) {
+std::string find_unknown_format(std::string_view program) {
   const std::string text = without_literals(program);
-  if (text.find("&&") != std::string::npos) return "; write `and` for `&&`";
-  if (text.find("||") != std::string::npos) return "; write `or` for `||`";
-  if (text.find("===") != std::string::npos) return "; write `==` for `===`";
-  if (text.find('\'') != std::string::npos) return "; a string of jq stands in double quotes";
+  for (size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && is_in_name(text[end])) ++end;
+    const std::string_view name = std::string_view(text).substr(at, end - at);
+    const bool is_known =
+        std::find(std::begin(kJqFormats), std::end(kJqFormats), name) != std::end(kJqFormats);
+    if (name.size() > 1 && !is_known) return std::string(name);
+  }
   return "";
+}
+
+std::string place_in(std::string_view program, size_t at) {
+  const std::string_view before = program.substr(0, at);
+  const size_t line_break = before.rfind('\n');
+  const std::string_view line =
+      line_break == std::string_view::npos ? before : before.substr(line_break + 1);
+  const auto column =
+      1 + std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+  if (program.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
+  return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
+                     column);
 }
 
 }  // namespace millrace

@@ -31,7 +31,7 @@ struct JqEnd {
 JqEnd scan_jq(std::string_view text, size_t from = 0);
 
 /// Checks what can be checked of a program without jq. Errors: `jq.too_long`, `jq.empty`,
-/// `jq.malformed` (a NUL byte), `jq.unbalanced` (brackets or quotes; names the byte), `jq.syntax`
+/// `jq.malformed` (a NUL byte), `jq.unbalanced` (brackets or quotes; names the place), `jq.syntax`
 /// (the placeholder of another language: `${ .x }`, `{{ .x }}`).
 Status check_program_text(std::string_view program);
 
@@ -47,8 +47,16 @@ bool assigns(std::string_view program);
 /// steps from the input (`.payment.received`); npos if it does not.
 size_t find_split_key(std::string_view program, std::string_view key);
 
-/// Returns what usually lies behind a syntax error in the program, to be put behind jq's message:
-/// `; write "and" for "&&"`. Empty if nothing is recognised.
-std::string syntax_hint(std::string_view program);
+/// The formats that libjq 1.6 has. It looks for one when it runs a program, not when it compiles
+/// it.
+inline constexpr std::string_view kJqFormats[] = {"@text", "@json", "@csv",    "@tsv",    "@html",
+                                                  "@uri",  "@sh",   "@base64", "@base64d"};
+
+/// Returns the first `@name` of the program that is not a format; empty if there is none.
+std::string find_unknown_format(std::string_view program);
+
+/// A place in a program for messages, counted from 1 in characters: `column 5`, or in one of
+/// several lines `line 2, column 5`.
+std::string place_in(std::string_view program, size_t at);
 
 }  // namespace millrace

@@ -131,13 +131,15 @@ class Template::Reader {
       const size_t begin = at + kOpening.size();
       const JqEnd end = scan_jq(text, begin);
       if (end.kind == JqEnd::Kind::kEnd || end.kind == JqEnd::Kind::kOpen) {
-        return fail("jq.unterminated",
-                    fmt::format("the `jq(` at byte {} has no closing parenthesis", at));
+        return fail(
+            "jq.unterminated",
+            fmt::format("the `jq(` at {} has no closing parenthesis; write `)` behind the query",
+                        place_in(text, at)));
       }
       if (end.kind == JqEnd::Kind::kMismatch || text[end.at] != ')') {
-        return fail("jq.unbalanced", fmt::format("the `{}` at byte {} closes nothing in the `jq(` "
-                                                 "at byte {}",
-                                                 text[end.at], end.at, at));
+        return fail("jq.unbalanced",
+                    fmt::format("the `{}` at {} closes nothing in the `jq(` at {}", text[end.at],
+                                place_in(text, end.at), place_in(text, at)));
       }
       Node program = TRY(read_program(text.substr(begin, end.at - begin)));
       if (trimmed(text) == text.substr(at, end.at + 1 - at)) return program;

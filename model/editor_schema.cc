@@ -14,7 +14,21 @@ constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
 constexpr const char* kErrorGlob = "^[A-Za-z0-9._*?-]+$";
 constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
 constexpr const char* kPathOfJq = "^\\.[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$";
-constexpr const char* kRetryText = "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,[^()]+\\)\\s*$";
+/// Its wait has a unit, or is none.
+constexpr const char* kRetryText =
+    "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,([^()]*[^()0-9\\s]|\\s*0+)\\s*\\)\\s*$";
+/// A query that stands as a text: `.order`, `${ .order }`, `{{ .order }}`.
+constexpr const char* kQueryAsText = "^\\s*\\.[A-Za-z_\\[\"]|(\\$\\{|\\{\\{)\\s*\\.[A-Za-z_]";
+constexpr const char* kPlaceholder = "^\\s*(\\$\\{|\\{\\{)";
+constexpr const char* kPlaceholderInPattern = "\\{\\{";
+constexpr const char* kNumberWithoutUnit = "[0-9]\\s*$";
+
+/// What to write instead; it stands in the description of the key and, for editors that show it,
+/// as the message of what the schema does not take.
+constexpr const char* kWriteJq = "Write jq(…) around a query.";
+constexpr const char* kWriteUnit =
+    "Write a unit, such as 30s or 500ms: a number in quotes is milliseconds.";
+constexpr const char* kWriteType = "Write the whole type: it is compared as plain text.";
 
 Json reference(const Mapping& mapping) {
   return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
@@ -37,6 +51,53 @@ Json number(const char* type, const KeyRule& key) {
 /// Texts but for those that the pattern finds.
 Json text_without(const char* pattern) {
   return {{"type", "string"}, {"not", {{"pattern", pattern}}}};
+}
+
+/// Anything but a text that the pattern finds and that has no jq(…).
+Json anything_without(const char* pattern) {
+  return {{"not", {{"type", "string"}, {"pattern", pattern}, {"not", {{"pattern", "jq\\("}}}}},
+          {"errorMessage", kWriteJq}};
+}
+
+/// Values whose texts are literals but for the jq(…) in them, however deep.
+constexpr const char* kValueDefinition = "Value";
+
+Json value_reference() { return {{"$ref", std::string("#/definitions/") + kValueDefinition}}; }
+
+Json value_definition() {
+  Json schema = anything_without(kQueryAsText);
+  schema["items"] = value_reference();
+  schema["additionalProperties"] = value_reference();
+  return schema;
+}
+
+/// A program as it stands, or a value with jq(…) in its texts.
+Json query() {
+  Json schema = anything_without(kPlaceholder);
+  schema["items"] = value_reference();
+  schema["additionalProperties"] = value_reference();
+  return schema;
+}
+
+/// A duration; the loader looks at its units.
+Json duration(bool milliseconds) {
+  Json schema = text_without(kNumberWithoutUnit);
+  schema["minLength"] = 1;
+  schema["errorMessage"] = kWriteUnit;
+  if (!milliseconds) return schema;
+  return {{"anyOf", {std::move(schema), {{"type", "integer"}}}}};
+}
+
+/// What the description of a key adds to its meaning.
+std::string_view mend_of(const KeyRule& key) {
+  const auto has = [&](Kind kind) { return key.kind == kind || key.instead == kind; };
+  if (has(Kind::kDuration) || has(Kind::kRetryText)) return kWriteUnit;
+  if (has(Kind::kQuery) || has(Kind::kCommand) || has(Kind::kTemplate) || has(Kind::kAttributes) ||
+      has(Kind::kPatterns)) {
+    return kWriteJq;
+  }
+  if (has(Kind::kEventType)) return kWriteType;
+  return "";
 }
 
 /// A glob of error codes: millrace's own are a closed set.
@@ -74,7 +135,11 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
     case Kind::kState:
     case Kind::kMediaType:
       return text();
-    case Kind::kTemplate:
+    case Kind::kTemplate: {
+      Json schema = anything_without(kQueryAsText);
+      schema.update(text(1));
+      return schema;
+    }
     case Kind::kEventType:
     case Kind::kPattern:
     case Kind::kCron:
@@ -93,7 +158,7 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
     case Kind::kNumber:
       return number("number", key);
     case Kind::kDuration:
-      return key.milliseconds ? Json{{"type", {"string", "integer"}}} : text(1);
+      return duration(key.milliseconds);
     case Kind::kWord: {
       Json words = Json::array();
       for (const Word& word : key.words) words.push_back(word.word);
@@ -103,17 +168,25 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
       return type_words(mapping);
     case Kind::kQuery:
       // Of a foreach: what is neither a query nor an array is never one.
-      if (key.is("array")) return {{"type", {"string", "array"}}};
-      return Json::object();
+      if (key.is("array")) {
+        Json schema = query();
+        schema["type"] = {"string", "array"};
+        return schema;
+      }
+      return query();
     case Kind::kCommand:
-      return Json::object();
+      return value_reference();
     case Kind::kPatterns:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", kAttributeName}}},
               {"additionalProperties",
-               {{"anyOf", {text_without(kPathOfJq), {{"type", {"number", "boolean"}}}}}}}};
+               {{"anyOf",
+                 {{{"allOf", {text_without(kPathOfJq), anything_without(kPlaceholderInPattern)}}},
+                  {{"type", {"number", "boolean"}}}}}}}};
     case Kind::kAttributes:
-      return {{"type", "object"}, {"propertyNames", {{"pattern", kAttributeName}}}};
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", kAttributeName}}},
+              {"additionalProperties", value_reference()}};
     case Kind::kObject:
       return reference(*key.object);
     case Kind::kRetryText:
@@ -137,7 +210,8 @@ Json key_schema(const KeyRule& key, const Mapping& mapping) {
   }
   // Whatever stands beside a $ref is not looked at.
   if (schema.contains("$ref")) schema = {{"allOf", {std::move(schema)}}};
-  schema["description"] = key.meaning;
+  const std::string_view mend = mend_of(key);
+  schema["description"] = std::string(key.meaning) + (mend.empty() ? "" : " ") + std::string(mend);
   if (key.kind == Kind::kBoolean || key.kind == Kind::kInteger || key.kind == Kind::kNumber) {
     if (!key.otherwise.empty()) schema["default"] = Json::parse(key.otherwise);
   } else if (!key.otherwise.empty()) {
@@ -201,6 +275,7 @@ Json editor_schema() {
   for (const Mapping* mapping : all_mappings()) {
     definitions[std::string(mapping->name)] = definition(*mapping);
   }
+  definitions[kValueDefinition] = value_definition();
   return {{"$schema", "http://json-schema.org/draft-07/schema#"},
           {"title", "A workflow of millrace"},
           {"allOf", {reference(workflow_grammar())}},

@@ -7,40 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/similar_names.h"
 
 namespace millrace {
 namespace {
 
-/// Names longer than this are not compared: the cost grows with the square.
-constexpr size_t kLongestName = 64;
-
-char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1);
-  std::vector<size_t> last(b.size() + 1);
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = fold(a[i - 1]) == fold(b[j - 1]);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1])) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
-}
-
-size_t allowed_distance(size_t length) {
-  if (length <= 3) return 1;
-  return std::max<size_t>(2, length / 3);
-}
+/// Keys longer than this stand in quotes in a path.
+constexpr size_t kLongestKey = 64;
 
 bool is_word(std::string_view key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
@@ -138,7 +111,7 @@ Json to_json(const Findings& findings) {
 }
 
 std::string path_of(std::string_view parent, std::string_view key) {
-  if (!is_word(key) || key.size() > kLongestName)
+  if (!is_word(key) || key.size() > kLongestKey)
     return fmt::format("{}[{}]", parent, in_quotes(key));
   return fmt::format("{}{}{}", parent, parent.empty() ? "" : ".", key);
 }
@@ -172,19 +145,7 @@ std::string in_quotes(std::string_view text) {
 
 std::optional<std::string> likely(std::string_view given,
                                   const std::vector<std::string_view>& candidates) {
-  std::optional<std::string> best;
-  size_t best_distance = 0;
-  for (const std::string_view candidate : candidates) {
-    const size_t longer = std::max(given.size(), candidate.size());
-    const size_t shorter = std::min(given.size(), candidate.size());
-    const size_t allowed = allowed_distance(longer);
-    if (longer > kLongestName || longer - shorter > allowed) continue;
-    const size_t apart = distance(given, candidate);
-    if (apart > allowed || (best && apart >= best_distance)) continue;
-    best = std::string(candidate);
-    best_distance = apart;
-  }
-  return best;
+  return nearest_name(given, candidates);
 }
 
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates) {

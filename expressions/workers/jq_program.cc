@@ -16,6 +16,7 @@ extern "C" {
 
 #include "base/big_integer.h"
 #include "base/bytes.h"
+#include "expressions/jq_complaints.h"
 #include "expressions/jq_names.h"
 #include "expressions/jq_syntax.h"
 #include "expressions/large_integers.h"
@@ -283,72 +284,49 @@ std::string error_text(const Jv& message) {
   return text ? message_text(*text) : text.error().message;
 }
 
-/// Gathers what jq says of a text that it does not compile.
+/// Gathers what jq says of a text that it does not compile; the places are bytes of that text.
 struct Complaints {
-  size_t lines;  ///< of the program; the bracket that we put behind it stands on the next
-  std::string text;
+  std::string_view text;
+  std::vector<JqComplaint> all;
 };
 
-/// Bison's names of tokens, in the words of a person: `syntax error, unexpected '{', expecting
-/// IDENT or __loc__` becomes `syntax error, unexpected '{'`. What jq expects instead is a token of
-/// its grammar that an author does not know.
-std::string in_plain_words(std::string what) {
-  constexpr std::string_view kExpecting = ", expecting ";
-  if (const size_t at = what.find(kExpecting); at != std::string::npos) {
-    const size_t end = std::min(what.find(';', at), what.size());
-    what.erase(at, end - at);
+/// The byte at which a line of the text begins.
+size_t begin_of_line(std::string_view text, size_t line) {
+  size_t at = 0;
+  for (; line > 1; --line) {
+    const size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) return text.size();
+    at = end + 1;
   }
-  constexpr std::pair<std::string_view, std::string_view> kTokens[] = {
-      {"unexpected INVALID_CHARACTER", "unexpected character"},
-      {"unexpected QQSTRING_START", "unexpected string"},
-      {"unexpected IDENT", "unexpected name"},
-      {"unexpected FIELD", "unexpected field"},
-      {"unexpected LITERAL", "unexpected number"},
-      {"unexpected FORMAT", "unexpected format"},
-      {"unexpected $end", "unexpected end"},
-  };
-  for (const auto& [token, words] : kTokens) {
-    if (const size_t at = what.find(token); at != std::string::npos) {
-      what.replace(at, token.size(), words);
-    }
-  }
-  return what;
+  return at;
 }
 
-/// jq says "jq: error: <what> (Unix shell quoting issues?) at <top-level>, line 1:\n<the text>":
-/// keeps <what>, and the line if it is not the first.
-std::string cleaned(std::string_view said, size_t lines) {
+/// Reads "jq: error: <what> at <top-level>, line 1:\n<the line><blanks>\n", where as many blanks as
+/// there are bytes of the line before the place stand behind the line.
+void collect_complaint(void* complaints, jv message) {
+  const Jv formatted(jq_format_error(message));
+  std::string_view said = formatted.text();
   constexpr std::string_view kError = "jq: error: ";
-  if (!said.starts_with(kError)) return {};  // "jq: 2 compile errors"
+  if (!said.starts_with(kError)) return;  // "jq: 2 compile errors"
   said.remove_prefix(kError.size());
-  size_t line = 1;
+  auto& [text, all] = *static_cast<Complaints*>(complaints);
+  JqComplaint complaint{.what = std::string(said), .at = text.size()};
   constexpr std::string_view kPlace = " at <top-level>, line ";
   if (const size_t place = said.find(kPlace); place != std::string_view::npos) {
-    const std::string_view number = said.substr(place + kPlace.size());
-    std::from_chars(number.data(), number.data() + number.size(), line);
-    said = said.substr(0, place);
+    complaint.what.resize(place);
+    const std::string_view where = said.substr(place + kPlace.size());
+    size_t line = 1;
+    std::from_chars(where.data(), where.data() + where.size(), line);
+    const size_t begin = begin_of_line(text, line);
+    const size_t length = text.substr(begin, text.find('\n', begin) - begin).size();
+    const size_t shown = where.substr(std::min(where.find('\n'), where.size() - 1) + 1).size();
+    complaint.at = begin + (shown > length ? shown - length : 0);
   }
-  std::string what(said);
   constexpr std::string_view kQuoting = " (Unix shell quoting issues?)";
-  if (const size_t at = what.find(kQuoting); at != std::string::npos) {
-    what.erase(at, kQuoting.size());
+  if (const size_t at = complaint.what.find(kQuoting); at != std::string::npos) {
+    complaint.what.erase(at, kQuoting.size());
   }
-  constexpr std::string_view kOurBracket = "unexpected ')'";
-  if (const size_t at = what.find(kOurBracket); line > lines && at != std::string::npos) {
-    what.replace(at, kOurBracket.size(), "unexpected end");
-    return in_plain_words(std::move(what));
-  }
-  what = in_plain_words(std::move(what));
-  return line == 1 ? what : fmt::format("{} (line {})", what, line);
-}
-
-void collect_complaint(void* complaints, jv message) {
-  const Jv said(jq_format_error(message));
-  auto& all = *static_cast<Complaints*>(complaints);
-  const std::string clean = cleaned(said.text(), all.lines);
-  if (clean.empty()) return;
-  if (!all.text.empty()) all.text += "; ";
-  all.text += clean;
+  all.push_back(std::move(complaint));
 }
 
 void leave_out_of_memory(void*) { _exit(kOutOfMemoryExit); }
@@ -388,17 +366,16 @@ JqProgram::~JqProgram() = default;
 JqProgram::JqProgram(JqProgram&&) noexcept = default;
 JqProgram& JqProgram::operator=(JqProgram&&) noexcept = default;
 
-Result<JqProgram> JqProgram::compile_wrapped(const std::string& text) {
+tl::expected<JqProgram, std::vector<JqComplaint>> JqProgram::compile_wrapped(
+    const std::string& text) {
   auto state = std::make_unique<State>();
   if (state->jq == nullptr) _exit(kOutOfMemoryExit);
   jq_set_nomem_handler(state->jq, leave_out_of_memory, nullptr);
-  Complaints complaints{static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), ""};
+  Complaints complaints{.text = text, .all = {}};
   jq_set_error_cb(state->jq, collect_complaint, &complaints);
   const bool compiled = jq_compile(state->jq, text.c_str()) != 0;
   jq_set_error_cb(state->jq, nullptr, nullptr);
-  if (!compiled)
-    return fail("jq.syntax",
-                complaints.text.empty() ? "jq refuses it" : message_text(complaints.text));
+  if (!compiled) return tl::unexpected(std::move(complaints.all));
   return JqProgram(std::move(state));
 }
 
@@ -407,13 +384,20 @@ Result<JqProgram> JqProgram::compile(std::string_view program) {
     return tl::unexpected(status.error());
   }
   // The line break ends a comment. jq counts lines from the first, so the text begins there.
-  return compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
+  auto compiled = compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
+  if (compiled) return *std::move(compiled);
+  for (JqComplaint& one : compiled.error()) {
+    const size_t before = kPrelude.size() + 1;
+    one.at = std::min(one.at - std::min(one.at, before), program.size());
+  }
+  return fail("jq.syntax",
+              message_text(explain_complaints(compiled.error(), program, functions())));
 }
 
 const JqFunctions& JqProgram::functions() {
   static const JqFunctions known = [] {
     JqFunctions names;
-    Result<JqProgram> program = compile("builtins");
+    auto program = compile_wrapped(fmt::format("{}builtins", kPrelude));
     if (!program) return names;
     const auto text = program->run(JqInput("null"), TimePoint(), Query::Mode::kOne);
     const Result<Json> list = text ? parse_json(*text) : parse_json("[]");
@@ -430,10 +414,11 @@ bool JqProgram::all_parse(std::span<const std::string> programs) {
   for (const std::string& program : programs) {
     fmt::format_to(std::back_inserter(text), "({}\n), ", program);
   }
-  const Result<JqProgram> compiled = compile_wrapped(text + "\n|");
-  const auto last_line = 2 + std::count(text.begin(), text.end(), '\n');
-  return !compiled && compiled.error().message ==
-                          fmt::format("syntax error, unexpected '|' (line {})", last_line);
+  text += "\n|";
+  const auto compiled = compile_wrapped(text);
+  return !compiled && compiled.error().size() == 1 &&
+         compiled.error()[0].what == "syntax error, unexpected '|'" &&
+         compiled.error()[0].at + 1 == text.size();
 }
 
 Status JqProgram::check(std::span<const std::string> programs) {
@@ -449,8 +434,9 @@ Status JqProgram::check(std::span<const std::string> programs) {
     fmt::format_to(std::back_inserter(text), ", ({}\n)", program);
   }
   if (all_names_exist) return {};
-  const Result<JqProgram> compiled = compile_wrapped(text);
-  if (!compiled) return tl::unexpected(compiled.error());
+  if (compile_wrapped(text)) return {};
+  if (programs.size() > 1) return fail("jq.syntax", "one of the jq programs does not compile");
+  TRY(compile(programs.front()));
   return {};
 }
 

@@ -6,10 +6,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "expressions/evaluation.h"
+#include "expressions/jq_complaints.h"
 #include "expressions/jq_names.h"
 
 namespace millrace {
@@ -41,10 +43,11 @@ class JqInput {
 /// A compiled program in a closed world: no environment, files, modules, other inputs or clock.
 class JqProgram {
  public:
-  /// Errors: those of check_program_text; `jq.syntax` with what jq says of it.
+  /// Errors: those of check_program_text; `jq.syntax` with what is wrong and where.
   static Result<JqProgram> compile(std::string_view program);
 
-  /// Whether all of them compile, in one go. Errors: as compile, of any of them.
+  /// Whether all of them compile, in one go. Errors: those of check_program_text; `jq.syntax`, which
+  /// says as compile does what is wrong if it is one program, and does not name it among several.
   static Status check(std::span<const std::string> programs);
 
   ~JqProgram();
@@ -60,7 +63,8 @@ class JqProgram {
  private:
   struct State;
   explicit JqProgram(std::unique_ptr<State> state);
-  static Result<JqProgram> compile_wrapped(const std::string& text);
+  /// Compiles a text as it is; else what libjq says of it, with places that are bytes of that text.
+  static tl::expected<JqProgram, std::vector<JqComplaint>> compile_wrapped(const std::string& text);
   /// libjq's functions, whether they are open to programs or not.
   static const JqFunctions& functions();
   /// Whether all are right by jq's grammar, whatever their names stand for.

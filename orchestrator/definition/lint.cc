@@ -17,6 +17,7 @@
 #include "model/walk.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_errors.h"
+#include "orchestrator/definition/lint_events.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_idle.h"
 #include "orchestrator/definition/lint_nodes.h"
@@ -24,6 +25,7 @@
 #include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
+#include "policies/unit_advice.h"
 
 namespace millrace {
 namespace {
@@ -125,6 +127,7 @@ class Linter {
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
     lint_errors(document_, context_.loads, findings_);
+    lint_events(document_, findings_);
     lint_timeouts(document_, context_.loads, findings_);
     lint_idle(document_, context_.loads, findings_);
   }
@@ -327,6 +330,12 @@ class Linter {
     if (place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration) {
       check_unit(value, place.path);
     }
+    if (place.rule.object == &retry_grammar() && value.kind == Node::Kind::kString) {
+      check_unit_of_fixed(value, place.path);
+    }
+    if (place.rule.kind == Kind::kCron && trimmed(value.text).starts_with("@every")) {
+      check_unit(value, place.path);
+    }
     if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
       findings_.note("lint.scale", place.path, place.member.at,
                      "an isolated function runs in a container of its own for each call, whatever "
@@ -337,16 +346,28 @@ class Linter {
 
   /// A number without a unit is milliseconds, which an author of seconds does not see.
   void check_unit(const Node& value, const std::string& path) {
-    const std::string_view text = trimmed(value.text);
-    const size_t number = text.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-    if (number == text.size() || text.find('P') != std::string_view::npos) return;
-    const std::string doubt = fmt::format("{} without a unit is milliseconds", text.substr(number));
-    const std::string mend = fmt::format("write {}ms, or {}s for seconds", text, text);
+    const auto advice = advice_on_unit(value.text);
+    if (!advice) return;
     if (value.kind == Node::Kind::kString) {
-      findings_.warning("lint.unit", path, value.at, doubt, mend);
+      findings_.warning("lint.unit", path, value.at, advice->doubt, advice->mend);
     } else {
-      findings_.note("lint.unit", path, value.at, doubt, mend);
+      findings_.note("lint.unit", path, value.at, advice->doubt, advice->mend);
     }
+  }
+
+  /// The same of the wait in `fixed(3, 30)`. None at all needs no unit.
+  void check_unit_of_fixed(const Node& value, const std::string& path) {
+    std::string_view text = trimmed(value.text);
+    if (!text.ends_with(')')) return;
+    text = trimmed(text.substr(0, text.size() - 1));
+    const std::string_view wait = trimmed(text.substr(text.find(',') + 1));
+    const bool is_number = !wait.empty() &&
+                           wait.find_first_not_of("0123456789") == std::string_view::npos &&
+                           wait.find_first_not_of('0') != std::string_view::npos;
+    if (!is_number) return;
+    findings_.warning("lint.unit", path, value.at,
+                      fmt::format("{} without a unit is milliseconds", wait),
+                      fmt::format("write {}ms), or {}s) for seconds", text, text));
   }
 
   const Node& document_;

@@ -400,20 +400,30 @@ class ErrorLinter {
     const size_t states = asked.catches.size();
     if (states == 0 || states > kComparedEntries || asked.is_uncaught) return;
     const std::string all = glob_of(node.text);
+    const std::vector<std::string_view> spelt = codes_spelt(node.text);
     std::string first;
     for (const std::vector<Node>* entries : asked.catches) {
       const auto end = entries->begin() +
                        static_cast<std::ptrdiff_t>(std::min(entries->size(), kComparedEntries));
-      const auto taken = std::find_if(entries->begin(), end, [&](const Node& entry) {
-        return covers(text_of(entry, "error"), all);
-      });
+      const auto takes = [&](std::string_view code) {
+        return std::find_if(entries->begin(), end, [&](const Node& entry) {
+          return covers(text_of(entry, "error"), code);
+        });
+      };
+      auto taken = takes(all);
+      if (taken == end && !spelt.empty() &&
+          std::all_of(spelt.begin(), spelt.end(),
+                      [&](std::string_view code) { return takes(code) != end; })) {
+        taken = takes(spelt.front());
+      }
       if (taken == end) return;
       if (first.empty()) first = text_of(*taken, "error");
     }
     findings_.warning(
         "lint.retry_hidden", path, node.at,
         fmt::format("this is never tried again: {} in `catch` takes it before", in_quotes(first)),
-        "remove this entry, or write narrower codes in `catch`");
+        "remove this entry, write narrower codes in `catch`, or catch direktiv.retries.exceeded, "
+        "which is raised when no attempt is left");
   }
 
   /// A glob that takes every code which the pattern of a retry matches.
@@ -436,12 +446,29 @@ class ErrorLinter {
     }
   }
 
-  /// A pattern that spells one of millrace's codes and matches none of them. Whether it is one.
-  bool check_pattern_of_codes(const Node& value, const std::string& path) {
+  /// What a pattern spells, without the signs that every code of millrace's in a pattern has.
+  static std::string without_signs(const std::string& pattern) {
     std::string spelt;
-    for (const char c : value.text) {
+    for (const char c : pattern) {
       if (c != '\\' && c != '^' && c != '$') spelt += c;
     }
+    return spelt;
+  }
+
+  /// The codes that a pattern matches which spells codes of millrace's (`direktiv.stateTimeout`,
+  /// anchored or not); none if it spells others.
+  static std::vector<std::string_view> codes_spelt(const std::string& text) {
+    const auto pattern = Pattern::compile(text);
+    if (!pattern || !is_reserved_code(without_signs(text))) return {};
+    std::vector<std::string_view> codes = error_code_names();
+    std::erase_if(codes,
+                  [&](std::string_view code) { return !(*pattern)->matches(std::string(code)); });
+    return codes;
+  }
+
+  /// A pattern that spells one of millrace's codes and matches none of them. Whether it is one.
+  bool check_pattern_of_codes(const Node& value, const std::string& path) {
+    const std::string spelt = without_signs(value.text);
     const auto pattern = Pattern::compile(value.text);
     if (!is_reserved_code(spelt) || !pattern) return false;
     const std::vector<std::string_view> codes = error_code_names();

@@ -96,9 +96,9 @@ std::string mend_of(const Lookalike& one) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Where it stands without a backslash before it, which makes it a pattern's own.
-size_t find_unescaped(std::string_view text, std::string_view what) {
-  size_t at = text.find(what);
+/// Where it stands, from `from` on, without a backslash before it, which makes it a pattern's own.
+size_t find_unescaped(std::string_view text, std::string_view what, size_t from = 0) {
+  size_t at = text.find(what, from);
   while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') {
     at = text.find(what, at + 1);
   }
@@ -109,26 +109,34 @@ bool is_path_begin(std::string_view text) {
   return text.size() > 1 && text[0] == '.' && begins_name(text[1]);
 }
 
+struct Brackets {
+  std::string_view open, close;
+};
+
+/// The placeholder whose opening bracket stands at `at`.
+std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const Brackets& brackets,
+                                        bool bare) {
+  const size_t begin = at + brackets.open.size();
+  const size_t end = text.find(brackets.close, begin);
+  const std::string_view inside = trimmed(text.substr(begin, end - begin));
+  const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
+  if (!is_path_begin(inside) && !is_bare) return std::nullopt;
+  // A bracket in it may have been taken for the end.
+  const bool is_whole =
+      end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
+  const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
+  return Lookalike{.text = std::string(text.substr(at, size)),
+                   .query = is_whole ? fmt::format("{}{}", is_bare ? "." : "", inside) : ""};
+}
+
 /// What stands between the brackets of another language's placeholder: `${ .order }`,
 /// `{{ .order }}`, `$(.order)`. With `bare` also a name without a dot before it.
 std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
-  struct Brackets {
-    std::string_view open, close;
-  };
   for (const Brackets& brackets : {Brackets{"{{", "}}"}, {"${", "}"}, {"$(", ")"}}) {
-    const size_t at = find_unescaped(text, brackets.open);
-    if (at == std::string_view::npos) continue;
-    const size_t begin = at + brackets.open.size();
-    const size_t end = text.find(brackets.close, begin);
-    const std::string_view inside = trimmed(text.substr(begin, end - begin));
-    const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
-    if (!is_path_begin(inside) && !is_bare) continue;
-    // A bracket in it may have been taken for the end.
-    const bool is_whole =
-        end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
-    const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
-    return Lookalike{.text = std::string(text.substr(at, size)),
-                     .query = is_whole ? fmt::format("{}{}", is_bare ? "." : "", inside) : ""};
+    for (size_t at = find_unescaped(text, brackets.open); at != std::string_view::npos;
+         at = find_unescaped(text, brackets.open, at + 1)) {
+      if (auto found = placeholder_at(text, at, brackets, bare)) return found;
+    }
   }
   return std::nullopt;
 }
@@ -351,6 +359,12 @@ class QueryLinter {
         findings_.warning("lint.jq_fails", path, value.at,
                           fmt::format("this query fails whatever the data are: {}", error->message),
                           "correct the query; to fail on purpose, write a state of `type: error`");
+      }
+      if (const std::string format = find_unknown_format(program.text); !format.empty()) {
+        findings_.warning(
+            "lint.jq_fails", path, value.at,
+            fmt::format("this query fails where it uses {}, which is not a format of jq", format),
+            fmt::format("write one of {}", fmt::join(kJqFormats, ", ")));
       }
       std::string rest = program.text;
       for (const std::string& key : keys_with_dots_) {

@@ -4,7 +4,6 @@
 
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
-#include "expressions/jq_syntax.h"
 #include "model/document.h"
 #include "model/fields.h"
 #include "model/grammar.h"
@@ -79,9 +78,7 @@ class Loader {
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {
-        context_.findings.error(
-            error->code, program.path, program.at,
-            error->message + (error->code == "jq.syntax" ? syntax_hint(program.text) : ""));
+        context_.findings.error(error->code, program.path, program.at, error->message);
       }
     }
   }

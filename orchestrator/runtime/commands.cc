@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "orchestrator/runtime/settings_warnings.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
@@ -476,7 +477,12 @@ Result<Commands::Progress> Commands::run(TimePoint now, const CreateNamespace& c
     if (!TRY(renew_held(now, space, *settings, rest))) return rest;
     TRY(set_settings(space, *command.settings, *std::move(settings)));
   }
-  return Json{{"name", command.name}, {"created", !exists}};
+  Json answer{{"name", command.name}, {"created", !exists}};
+  if (command.settings) {
+    Json warnings = settings_warnings(*command.settings);
+    if (!warnings.empty()) answer["warnings"] = std::move(warnings);
+  }
+  return answer;
 }
 
 Result<Commands::Progress> Commands::run(TimePoint now, const DeleteNamespace& command) {

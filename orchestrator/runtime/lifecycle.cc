@@ -88,6 +88,21 @@ std::string cause_in(const HistoryRecord& record) {
 
 }  // namespace
 
+std::span<const std::string_view> lifecycle_types() {
+  static constexpr std::string_view kTypes[] = {"millrace.instance.started",
+                                                "millrace.instance.completed",
+                                                "millrace.instance.failed",
+                                                "millrace.instance.cancelled",
+                                                "millrace.instance.timedout",
+                                                "millrace.instance.paused",
+                                                "millrace.instance.resumed",
+                                                "millrace.instance.revived",
+                                                kStepFailed,
+                                                kStepTimedOut,
+                                                "millrace.retry.scheduled"};
+  return kTypes;
+}
+
 std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const HistoryRecord> records,
                                     uint64_t first) {
   const Instance& instance = of.instance;

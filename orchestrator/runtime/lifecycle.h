@@ -31,6 +31,9 @@ struct LifecycleOf {
 std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const HistoryRecord> records,
                                     uint64_t first);
 
+/// All types that these events have.
+std::span<const std::string_view> lifecycle_types();
+
 /// Under `millrace.lifecycle.<space>.<workflow>.<what>`, structured; the last token is the type's
 /// end: `completed`, and `step-failed`, `step-timedout`, `retry-scheduled`.
 NatsMessage lifecycle_message(const LifecycleOf& of, const Event& event);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/runtime/check_instance.h"
+#include "orchestrator/runtime/settings_warnings.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
@@ -197,6 +198,9 @@ Result<Json> Queries::namespaces(const View& view) {
     }
     if (const auto read = read_settings(record.settings); !read) {
       item["settingsError"] = read.error().message;
+    } else if (settings) {
+      Json warnings = settings_warnings(*settings);
+      if (!warnings.empty()) item["settingsWarnings"] = std::move(warnings);
     }
     items.push_back(std::move(item));
   }));

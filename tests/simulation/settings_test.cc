@@ -1,5 +1,6 @@
 // Settings of a namespace that a later release, or damage, has made unreadable: nothing is sent by
 // them to a wrong place, and nothing is lost.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -66,6 +69,52 @@ TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
     EXPECT_THAT(world.receivers.seen, SizeIs(asked + 1)) << text;
     EXPECT_THAT(world.dead_letters(), IsEmpty());
   }
+}
+
+TEST(SettingsWarnings, SayWhatIsValidAndNeverHappens) {
+  World world;
+  const Json settings = Json::parse(R"({
+    "services": {
+      "mail": {"queue": "millrace.tasks.default.mail", "maxRuntime": "30", "maxInactivity": 500,
+               "retries": {"maxAttempts": 3, "delay": "5"}},
+      "pay": {"url": "http://pay", "deadline": {"timeout": "60", "errorOnTimeout": true}},
+      "ship": {"url": "http://ship", "maxRuntime": "30s"}},
+    "webhooks": [
+      {"url": "http://a", "types": ["millrace.instance.complete", "millrace.step.*", "order.paid"],
+       "retries": {"vocabulary": "steep", "maxAttempts": 3, "delay": "5"}},
+      {"url": "http://b"}]})");
+  const Json answer = world.must(CreateNamespace{.name = "default", .settings = settings});
+  std::string said;
+  for (const Json& one : answer.at("warnings")) {
+    said +=
+        fmt::format("{}: {}\n", one["path"].get<std::string>(), one["message"].get<std::string>());
+  }
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("services.mail.maxRuntime: 30 without a unit is milliseconds; write "
+                              "30ms, or 30s for seconds\n"),
+                    HasSubstr("services.mail.retries.delay: 5 without a unit is milliseconds"),
+                    HasSubstr("services.pay.deadline.timeout: 60 without a unit is milliseconds"),
+                    HasSubstr("webhooks[0].retries.delay: 5 without a unit"),
+                    HasSubstr("webhooks[0].types[0]: no event has the type "
+                              "\"millrace.instance.complete\", so none is sent for it; did you "
+                              "mean \"millrace.instance.completed\"?\n"),
+                    HasSubstr("webhooks[0].types[2]: no event has the type \"order.paid\", so none "
+                              "is sent for it; write one of millrace.instance.started, ")));
+  EXPECT_THAT(answer.at("warnings"), SizeIs(6)) << said;
+  const Snapshot view = *Snapshot::take(world.environment());
+  EXPECT_EQ(world.queries().namespaces(view).value()["items"][0]["settingsWarnings"],
+            answer.at("warnings"));
+}
+
+TEST(SettingsWarnings, AreNotThereForSettingsThatDoWhatTheySay) {
+  World world;
+  const Json answer = world.must(CreateNamespace{
+      .name = "default",
+      .settings = Json::parse(R"({"lifecycle": true, "services": {"a": {"maxRuntime": 30000}},
+        "webhooks": [{"url": "http://a", "types": ["*", "millrace.retry.scheduled"]}]})")});
+  EXPECT_FALSE(answer.contains("warnings")) << answer;
+  const Snapshot view = *Snapshot::take(world.environment());
+  EXPECT_FALSE(world.queries().namespaces(view).value()["items"][0].contains("settingsWarnings"));
 }
 
 }  // namespace

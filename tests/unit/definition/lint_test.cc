@@ -162,9 +162,14 @@ TEST_F(LintCorpusTest, FindsTheWrongProgramsAmongThousands) {
   for (const Finding& finding : findings_in(text)) {
     found.push_back(fmt::format("{}: {}", finding.path, finding.message));
   }
-  EXPECT_THAT(found, ElementsAre("states[0].transform: lenght/0 is not defined",
-                                 "states[777].transform: lenght/0 is not defined",
-                                 "states[1999].transform: lenght/0 is not defined"));
+  EXPECT_THAT(
+      found,
+      ElementsAre(
+          "states[0].transform: there is no function `lenght` at column 32; did you mean `length`?",
+          "states[777].transform: there is no function `lenght` at column 34; did you mean "
+          "`length`?",
+          "states[1999].transform: there is no function `lenght` at column 35; did you mean "
+          "`length`?"));
 }
 
 /// What lint alone says of a text, all severities: `line:column path: message [code]`.

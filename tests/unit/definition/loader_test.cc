@@ -463,13 +463,15 @@ states:
 )yaml",
                                       check);
   EXPECT_EQ(render_text(loaded.findings, "f"),
-            "f:7:50: error: states[0].conditions[0].transform.bad[1]: syntax error, unexpected end "
-            "[jq.syntax]\n"
-            "f:8:16: error: states[0].conditions[1].condition: nosuch/1 is not defined "
-            "[jq.syntax]\n"
-            "f:9:16: error: states[0].conditions[2].condition: syntax error, unexpected "
-            "character [jq.syntax]\n"
-            "f:10:21: error: states[0].defaultTransform: $x is not defined [jq.syntax]\n");
+            "f:7:50: error: states[0].conditions[0].transform.bad[1]: unexpected end of the query "
+            "at column 5; expected a value, such as `.key`, a number or a function [jq.syntax]\n"
+            "f:8:16: error: states[0].conditions[1].condition: there is no function `nosuch` at "
+            "column 1; write `.nosuch` for a key, or \"nosuch\" for a text [jq.syntax]\n"
+            "f:9:16: error: states[0].conditions[2].condition: unexpected `é` at column 5; "
+            "expected an operator, such as `|`, or the end [jq.syntax]\n"
+            "f:10:21: error: states[0].defaultTransform: the variable `$x` at column 1 is not "
+            "bound; write `… as "
+            "$x | …` before it [jq.syntax]\n");
 }
 
 TEST_F(LoaderWithWorkersTest, FindsNothingInGoodDefinitions) {

@@ -53,12 +53,18 @@ TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
            {"error({code: 1})", R"({"code":1})"},
            {"empty", "the program has no result, one is wanted"},
            {"1, 2", "the program has several results, one is wanted"},
-           {"nosuch", "nosuch/0 is not defined"},
+           {"nosuch",
+            "there is no function `nosuch` at column 1; write `.nosuch` for a key, or \"nosuch\" "
+            "for a text"},
            {". foo",
-            "syntax error, unexpected end; try .[\"field\"] instead of .field for "
-            "unusually named fields"},
-           {"1 |\n|", "syntax error, unexpected '|' (line 2)"},
-           {".) | env | (.", "the `)` at byte 1 of the jq program closes nothing"},
+            "unexpected `foo` at column 3; write `.foo` without a blank for a key, or `|` behind "
+            "the dot for a function"},
+           {"1 |\n|",
+            "unexpected `|` at line 2, column 1; expected a value, such as `.key`, a number or a "
+            "function"},
+           {".) | env | (.",
+            "the `)` at column 2 of the jq program closes nothing; remove it, or write what it "
+            "closes"},
            {"reduce range(200) as $i (0; [.])", "the result nests deeper than 128 levels"},
            {"[range(1000000)]", "the result is larger than 4194304 bytes of JSON"},
            {"error(\"" + std::string(2000, 'x') + "\")", std::string(1000, 'x') + "…"},
@@ -212,10 +218,17 @@ TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
   programs[49] = ". # a comment";
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   ASSERT_EQ(verdicts.size(), 50);
-  EXPECT_EQ(verdicts[17], (Error{"jq.syntax", "nosuch/0 is not defined"}));
-  EXPECT_EQ(verdicts[30], (Error{"jq.syntax", "syntax error, unexpected name"}));
-  EXPECT_EQ(verdicts[31],
-            (Error{"jq.unbalanced", "the `(` at byte 0 of the jq program is not closed"}));
+  EXPECT_EQ(verdicts[17], (Error{"jq.syntax",
+                                 "there is no function `nosuch` at column 6; write `.nosuch` for a "
+                                 "key, or \"nosuch\" for a text"}));
+  EXPECT_EQ(verdicts[30],
+            (Error{"jq.syntax",
+                   "unexpected `b` at column 4; expected an operator, such as `|`, or the end"}));
+  EXPECT_EQ(
+      verdicts[31],
+      (Error{
+          "jq.unbalanced",
+          "the `(` at column 1 of the jq program is not closed; write the `)` that is missing"}));
   for (size_t i = 0; i < verdicts.size(); ++i) {
     EXPECT_EQ(verdicts[i].has_value(), i == 17 || i == 30 || i == 31) << i;
   }
@@ -227,7 +240,9 @@ TEST_F(JqPoolTest, TheCheckTakesAnyNumberOfPrograms) {
   programs[449] = "$x";
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), std::nullopt), 449);
-  EXPECT_EQ(verdicts[449], (Error{"jq.syntax", "$x is not defined"}));
+  EXPECT_EQ(verdicts[449],
+            (Error{"jq.syntax",
+                   "the variable `$x` at column 1 is not bound; write `… as $x | …` before it"}));
 }
 
 TEST_F(JqPoolTest, TheCheckCompilesOnSeveralWorkersAtOnce) {
@@ -239,7 +254,13 @@ TEST_F(JqPoolTest, TheCheckCompilesOnSeveralWorkersAtOnce) {
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), std::nullopt), 446);
   for (const size_t wrong : {size_t{0}, size_t{149}, size_t{150}, size_t{449}}) {
-    EXPECT_EQ(verdicts[wrong], (Error{"jq.syntax", fmt::format("$x{} is not defined", wrong)}));
+    EXPECT_EQ(
+        verdicts[wrong],
+        (Error{
+            "jq.syntax",
+            fmt::format(
+                "the variable `$x{0}` at column 1 is not bound; write `… as $x{0} | …` before it",
+                wrong)}));
   }
 }
 
@@ -325,7 +346,10 @@ TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
   const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   EXPECT_EQ(verdicts[0], std::nullopt);
-  EXPECT_EQ(verdicts[1], (Error{"jq.syntax", "f/0 is not defined"}));
+  EXPECT_EQ(
+      verdicts[1],
+      (Error{"jq.syntax",
+             "there is no function `f` at column 1; write `.f` for a key, or \"f\" for a text"}));
 }
 
 TEST_F(JqPoolTest, SaysThatNoWorkerStarts) {

@@ -67,8 +67,9 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
     ASSERT_FALSE(status) << text;
     EXPECT_EQ(status.error().code, code) << text;
   }
-  EXPECT_EQ(check_program_text(".a]").error().message,
-            "the `]` at byte 2 of the jq program closes nothing");
+  EXPECT_EQ(
+      check_program_text(".a]").error().message,
+      "the `]` at column 3 of the jq program closes nothing; remove it, or write what it closes");
   EXPECT_EQ(check_program_text("${ .order }").error().message,
             "`${ … }` is not jq; write jq(…) around the query");
 }
@@ -114,12 +115,25 @@ TEST(JqSyntax, FindsAKeyWithDotsThatIsReadAsSeveralSteps) {
   }
 }
 
-TEST(JqSyntax, NamesWhatAuthorsOfOtherLanguagesWrite) {
-  EXPECT_EQ(syntax_hint(".a && .b"), "; write `and` for `&&`");
-  EXPECT_EQ(syntax_hint(".a || .b"), "; write `or` for `||`");
-  EXPECT_EQ(syntax_hint(".a === 1"), "; write `==` for `===`");
-  EXPECT_EQ(syntax_hint(".a == 'b'"), "; a string of jq stands in double quotes");
-  EXPECT_EQ(syntax_hint(R"(.a == "&& ||" |)"), "");
+TEST(JqSyntax, FindsAFormatThatJqDoesNotHave) {
+  EXPECT_EQ(find_unknown_format(".a | @jsn"), "@jsn");
+  EXPECT_EQ(find_unknown_format("@json \"\\(.a | @foo)\""), "@foo");
+  EXPECT_EQ(find_unknown_format("@base32d"), "@base32d");
+  for (const char* program : {"\"@foo\"", ". # @foo", ".a == \"x\\n@y\""}) {
+    EXPECT_EQ(find_unknown_format(program), "") << program;
+  }
+  for (const std::string_view format : kJqFormats) {
+    EXPECT_EQ(find_unknown_format(fmt::format(".a | {} \"\\(.)\"", format)), "");
+  }
+}
+
+TEST(JqSyntax, NamesAPlaceInCharacters) {
+  EXPECT_EQ(place_in("é | b", 3), "column 3");
+  EXPECT_EQ(place_in("a", 1), "column 2");
+  EXPECT_EQ(place_in("", 0), "column 1");
+  EXPECT_EQ(place_in("a\né b", 5), "line 2, column 3");
+  EXPECT_EQ(place_in("a\n", 0), "line 1, column 1");
+  EXPECT_EQ(place_in("a\n", 2), "line 2, column 1");
 }
 
 }  // namespace

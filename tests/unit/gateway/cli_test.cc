@@ -457,6 +457,17 @@ TEST_F(Cli, SaysWhichFileItCannotRead) {
   EXPECT_NE(in_folder.err.find(link + ": No such file"), std::string::npos) << in_folder.err;
 }
 
+TEST_F(Cli, WarnsOfSettingsThatDoNotDoWhatTheySeemTo) {
+  const std::string settings = R"({"services": {"a": {"maxRuntime": "30"}}})";
+  const Printed table = run({"-o", "table", "namespace", "create", "shop", "--settings", settings});
+  EXPECT_EQ(table.code, 0);
+  EXPECT_EQ(table.err, "warning: services.a.maxRuntime: write 30s\n");
+  EXPECT_EQ(table.out, "created  true\nname     shop\n");
+  const Printed json = run({"-o", "json", "namespace", "create", "shop", "--settings", settings});
+  EXPECT_EQ(json.err, table.err);
+  EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
+}
+
 TEST_F(Cli, ReadsPipesAndEmptyFilesToTheirEnd) {
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

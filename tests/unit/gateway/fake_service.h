@@ -389,7 +389,11 @@ class FakeService : public Service {
     return Json{{"id", to_string(remove.instance)}, {"deleted", true}};
   }
   Result<Json> take(CreateNamespace& create) {
-    return Json{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
+    Json answer{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
+    if (create.settings && create.settings->contains("services")) {
+      answer["warnings"] = {{{"path", "services.a.maxRuntime"}, {"message", "write 30s"}}};
+    }
+    return answer;
   }
   Result<Json> take(DeleteNamespace& remove) {
     if (const Status known = check(remove.name); !known) return tl::unexpected(known.error());

@@ -1,0 +1,92 @@
+#include "orchestrator/definition/lint_events.h"
+
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cloudevents/headers.h"
+#include "matchers/pattern.h"
+#include "orchestrator/definition/lint_nodes.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+/// Whether a type has signs of a pattern that no type of an event is expected to have.
+bool looks_like_pattern(std::string_view type) {
+  if (type.starts_with('^') || type.ends_with('$')) return true;
+  return type.find_first_of("\\*[|") != std::string_view::npos ||
+         type.find(".+") != std::string_view::npos || type.find("(?") != std::string_view::npos;
+}
+
+void check_types(const Node& document, Findings& findings) {
+  std::set<std::string_view> sent;  // by the workflow itself, so they are meant as they are
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    if (place.rule.kind == Kind::kTemplate && place.rule.is("type")) {
+      sent.insert(place.member.value.text);
+    }
+  });
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    const Node& value = place.member.value;
+    const bool is_type = place.rule.kind == Kind::kEventType && value.kind == Node::Kind::kString;
+    if (!is_type || !looks_like_pattern(value.text) || sent.contains(value.text)) return;
+    findings.warning("lint.literal_type", place.path, value.at,
+                     fmt::format("a type is compared as plain text, and {} looks like a pattern",
+                                 in_quotes(value.text)),
+                     "write the whole type, with an entry of `events` for each type");
+  });
+}
+
+/// The text that the attribute has in every event which the entry takes; nullopt: it may differ.
+std::optional<std::string> fixed_value(const Node& entry, const std::string& attribute) {
+  const Node* const nested = value_of(entry, "event");
+  const Node& event = nested == nullptr ? entry : *nested;
+  if (attribute == "type") return text_of(event, "type");
+  for (const std::string_view key : {"filters", "context"}) {
+    const Node* const patterns = value_of(event, key);
+    if (patterns == nullptr) continue;
+    for (const Member& member : patterns->members) {
+      if (to_lower(member.key) != attribute) continue;
+      if (member.value.kind != Node::Kind::kString) return dump_json(to_json(member.value));
+      const auto pattern = Pattern::compile(member.value.text);
+      if (pattern && (*pattern)->kind() == Pattern::Kind::kEquals) return (*pattern)->literal();
+    }
+  }
+  return std::nullopt;
+}
+
+/// Events belong together whose values are equal, so entries that want different ones never meet.
+void check_correlate(const Node& document, Findings& findings) {
+  const Node* const start = value_of(document, "start");
+  if (start == nullptr) return;
+  const std::vector<Node>& entries = items_of(*start, "events");
+  const std::vector<Node>& correlate = items_of(*start, "correlate");
+  for (size_t i = 0; i < correlate.size(); ++i) {
+    const std::string attribute = to_lower(correlate[i].text);
+    std::optional<std::pair<size_t, std::string>> first;
+    for (size_t n = 0; n < entries.size(); ++n) {
+      const auto value = fixed_value(entries[n], attribute);
+      if (!value) continue;
+      if (!first) first.emplace(n, *value);
+      if (first->second == *value) continue;
+      findings.warning(
+          "lint.never_starts", path_of("start.correlate", i), correlate[i].at,
+          fmt::format("no group is ever complete: in the events of entry {} `{}` is {}, in those "
+                      "of entry {} it is {}",
+                      first->first, attribute, in_quotes(first->second), n, in_quotes(*value)),
+          fmt::format("remove `{}` from `correlate`", attribute));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+void lint_events(const Node& document, Findings& findings) {
+  check_types(document, findings);
+  check_correlate(document, findings);
+}
+
+}  // namespace millrace

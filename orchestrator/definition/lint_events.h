@@ -1,0 +1,14 @@
+// The checks of lint that look at which events a definition names. Private to
+// orchestrator/definition/. Pure.
+#pragma once
+
+#include "model/document.h"
+#include "model/findings.h"
+
+namespace millrace {
+
+/// Adds `lint.literal_type`, and `lint.never_starts` for a `correlate` whose groups are never
+/// complete.
+void lint_events(const Node& document, Findings& findings);
+
+}  // namespace millrace

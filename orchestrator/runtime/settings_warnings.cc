@@ -1,0 +1,89 @@
+#include "orchestrator/runtime/settings_warnings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/document.h"
+#include "model/grammar.h"
+#include "model/walk.h"
+#include "orchestrator/runtime/lifecycle.h"
+#include "policies/glob.h"
+#include "policies/unit_advice.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+/// Enough to see what is wrong: settings may have any number of services.
+constexpr size_t kMostWarnings = 100;
+
+class Warnings {
+ public:
+  /// What stands beside a service's place: policies and timeouts.
+  void check_policy(const Json& policy, const std::string& path) {
+    Findings none;
+    const std::optional<Node> node = parse_document(dump_json(policy), none);
+    if (!node) return;
+    walk(*node, service_grammar(), path, [&](const Place& place) {
+      const Node& value = place.member.value;
+      const bool is_duration =
+          place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration;
+      if (!is_duration || value.kind != Node::Kind::kString) return;
+      if (const auto advice = advice_on_unit(value.text)) {
+        add(place.path, fmt::format("{}; {}", advice->doubt, advice->mend));
+      }
+    });
+  }
+
+  void check_types(const Json& types, const std::string& path) {
+    const auto known = lifecycle_types();
+    for (size_t i = 0; i < types.size(); ++i) {
+      const auto glob = types[i].get<std::string>();
+      const bool is_sent = std::any_of(known.begin(), known.end(), [&](std::string_view type) {
+        return glob_matches(glob, type);
+      });
+      if (is_sent) continue;
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      const std::optional<std::string> meant = likely(glob, names);
+      add(path_of(path, i),
+          fmt::format("no event has the type {}, so none is sent for it; {}", in_quotes(glob),
+                      meant ? fmt::format("did you mean {}?", in_quotes(*meant))
+                            : fmt::format("write one of {}", fmt::join(known, ", "))));
+    }
+  }
+
+  Json take() && { return std::move(all_); }
+
+ private:
+  void add(const std::string& path, const std::string& message) {
+    if (all_.size() < kMostWarnings) all_.push_back({{"path", path}, {"message", message}});
+  }
+
+  Json all_ = Json::array();
+};
+
+}  // namespace
+
+Json settings_warnings(const Json& settings) {
+  Warnings warnings;
+  if (const auto services = settings.find("services"); services != settings.end()) {
+    for (const auto& [name, service] : services->items()) {
+      warnings.check_policy(service, path_of("services", name));
+    }
+  }
+  if (const auto webhooks = settings.find("webhooks"); webhooks != settings.end()) {
+    for (size_t i = 0; i < webhooks->size(); ++i) {
+      const Json& webhook = (*webhooks)[i];
+      const std::string path = path_of("webhooks", i);
+      if (webhook.contains("retries")) {
+        warnings.check_policy({{"retries", webhook["retries"]}}, path);
+      }
+      if (webhook.contains("types")) warnings.check_types(webhook["types"], path_of(path, "types"));
+    }
+  }
+  return std::move(warnings).take();
+}
+
+}  // namespace millrace
