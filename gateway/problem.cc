@@ -57,6 +57,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"duration.", 400},
     {"wait.timeout", 504},
     {"busy", 503},
+    {"starting", 503},
     {"stopping", 503},
     {"broker.too_large", 413},
     {"broker.", 503},
@@ -103,7 +104,10 @@ std::string_view title_of(unsigned status) {
 }
 
 Response problem(const Error& error, const Json& errors) {
-  const unsigned status = status_of(error.code);
+  return problem(status_of(error.code), error, errors);
+}
+
+Response problem(unsigned status, const Error& error, const Json& errors) {
   Json body = {{"type", "about:blank"},
                {"title", title_of(status)},
                {"status", status},

@@ -20,4 +20,7 @@ std::string_view title_of(unsigned status);
 /// 401 WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
+/// The same with a status that the place of the error decides, not its code.
+Response problem(unsigned status, const Error& error, const Json& errors = nullptr);
+
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/parameters.h"
+#include "gateway/problem.h"
 #include "gateway/routes.h"
 
 namespace millrace {
@@ -15,9 +16,12 @@ Status alive(const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Result<Json> readiness(Service& service) {
-  if (Status ready = service.ready(); !ready) return tl::unexpected(std::move(ready).error());
-  return Json{{"status", "ready"}};
+/// 503 whatever the reason is: some are errors that are 500 where they answer a request.
+Status readiness(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const Status ready = service.ready();
+  if (!ready) exchange->answer(problem(503, ready.error()));
+  if (ready) exchange->reply(Json{{"status", "ready"}});
+  return {};
 }
 
 Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
@@ -38,10 +42,11 @@ Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
 void add_system_routes(Router& router, Service& service) {
   router.add(
       {.method = "GET", .path = "/livez", .lane = Lane::kInPlace, .open = true, .handler = alive});
-  router.add({.method = "GET",
-              .path = "/readyz",
-              .open = true,
-              .handler = reading([&service](const Request&) { return readiness(service); })});
+  router.add(
+      {.method = "GET",
+       .path = "/readyz",
+       .open = true,
+       .handler = [&service](const auto& exchange) { return readiness(service, exchange); }});
   router.add(
       {.method = "GET",
        .path = "/v1/info",

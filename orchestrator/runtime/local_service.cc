@@ -136,12 +136,17 @@ void LocalService::verify(Done done) {
 Result<Json> LocalService::check_rows() {
   StoreCheckOptions options = store_check_options();
   options.progress = [this](uint64_t, uint64_t) { return !stopping_; };
+  constexpr std::string_view kStopping =
+      "millrace is stopping; check the data folder once it has ended";
+  // LMDB trusts its pages: reading the rows of damaged ones could end the server.
+  const PageReport pages = TRY(parts_.environment.check_pages(
+      {.most_damages = options.most_findings, .goes_on = [this] { return !stopping_; }}));
+  if (pages.is_stopped) return fail("stopping", std::string(kStopping));
+  if (pages.count > 0) return to_json(damaged_pages(pages));
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const Result<StoreReport> report = check_store(view, options);
   if (report) return to_json(*report);
-  if (report.error().code == "check.stopped") {
-    return fail("stopping", "millrace is stopping; check the data folder once it has ended");
-  }
+  if (report.error().code == "check.stopped") return fail("stopping", std::string(kStopping));
   return tl::unexpected(report.error());
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "orchestrator/store/page_check.h"
 #include "orchestrator/store/store_error.h"
 
 namespace millrace {
@@ -158,6 +159,10 @@ Status Environment::sync_folder(const std::filesystem::path& path) const {
   ::close(opened);
   if (failed != 0) return tl::unexpected(error(failed, "syncing the data folder"));
   return {};
+}
+
+Result<PageReport> Environment::check_pages(const PageCheckOptions& options) const {
+  return file_->check_pages(options);
 }
 
 Status Environment::checkpoint() { return overlay_->checkpoint(); }

@@ -101,6 +101,9 @@ class Environment {
   /// Brings a new key to its file, before anything that it seals is committed.
   Status keep_key();
 
+  /// LmdbFile::check_pages.
+  Result<PageReport> check_pages(const PageCheckOptions& options) const;
+
   /// Whether LMDB has the tree of that table. Only a store that is opened to be read only may lack
   /// one: what opens it to write makes them.
   bool has_tree(Table table) const { return file_->has_tree(table); }

@@ -12,10 +12,17 @@
 #include <unistd.h>
 
 #include "orchestrator/store/codec.h"
+#include "orchestrator/store/page_check.h"
 #include "orchestrator/store/store_error.h"
 
 namespace millrace {
 namespace {
+
+/// Trees that grow with all that ever ran and that no start reads. Where one has more leaf pages
+/// (2 GiB), a start does not wait until the disk has given all of them.
+constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotency,
+                              Table::kVariables};
+constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
 
 constexpr uint64_t kLeastMapBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxReaders = 512;
@@ -94,6 +101,9 @@ void CloseCursor::operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor
 Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& folder,
                                                  uint64_t map_bytes) {
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
+  PageCheckOptions pages{.most_damages = 1, .most_leaf_pages = kMostLeafPages};
+  for (const Table table : kLargeTrees) pages.large_trees.emplace_back(table_name(table));
+  TRY(file->refuse_damaged_pages(pages));
   TRY(file->open_map(0));
   TRY(file->fill_to_length());
   TRY(file->check_trees());
@@ -105,14 +115,32 @@ Result<std::unique_ptr<LmdbFile>> LmdbFile::open_to_read(const std::filesystem::
                                                          uint64_t map_bytes) {
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
   // Without LMDB's own lock: that is a file which readers write, and ours keeps writers out.
+  TRY(file->refuse_damaged_pages({.most_damages = 1}));
   TRY(file->open_map(MDB_RDONLY | MDB_NOLOCK));
-  TRY(file->check_length());
   TRY(file->find_trees());
   return file;
 }
 
 Error LmdbFile::error(int failed, std::string_view operation) const {
   return store_error(failed, operation, folder_);
+}
+
+Status LmdbFile::refuse_damaged_pages(const PageCheckOptions& options) const {
+  const std::filesystem::path path = folder_ / "data.mdb";
+  std::error_code ignored;
+  const uint64_t size = std::filesystem::file_size(path, ignored);
+  if (ignored || size == 0) return {};  // there is no store yet
+  PageCheck check = TRY(PageCheck::open(path));
+  const PageReport report = check.run(options);
+  if (report.count == 0) return {};
+  std::string others;
+  if (report.count > 1) others = fmt::format(", and {} more", report.count - 1);
+  return fail(
+      "store.corrupt",
+      fmt::format("data.mdb in {} is damaged: {}{}; `millrace verify --data {}` lists what "
+                  "is; keep a copy of the folder and restore the last backup that passes "
+                  "`millrace verify`",
+                  folder_.string(), to_string(report.damages.front()), others, folder_.string()));
 }
 
 Status LmdbFile::open_map(unsigned flags) {
@@ -136,6 +164,9 @@ Status LmdbFile::open_map(unsigned flags) {
   MDB_stat stat;
   mdb_env_stat(env_.get(), &stat);
   page_bytes_ = stat.ms_psize;
+  MDB_envinfo info;
+  mdb_env_info(env_.get(), &info);
+  map_bytes_ = info.me_mapsize;
   return {};
 }
 
@@ -146,11 +177,9 @@ int LmdbFile::descriptor() const {
 }
 
 Status LmdbFile::fill_to_length() {
-  // Touching the map past the end of a file that was cut short raises SIGBUS. Made whole with
-  // zeros, the pages that are missing read as damage instead.
+  // Free pages behind the end of the file were never written. Touching the map there raises SIGBUS.
   MDB_envinfo info;
   mdb_env_info(env_.get(), &info);
-  map_bytes_ = info.me_mapsize;
   struct stat found {};
   if (::fstat(descriptor(), &found) != 0) return tl::unexpected(error(errno, "opening"));
   const auto wanted = static_cast<off_t>((info.me_last_pgno + 1) * page_bytes_);
@@ -158,20 +187,6 @@ Status LmdbFile::fill_to_length() {
     return tl::unexpected(error(errno, "opening"));
   }
   return {};
-}
-
-/// What fill_to_length() mends is damage where nothing may be written.
-Status LmdbFile::check_length() {
-  MDB_envinfo info;
-  mdb_env_info(env_.get(), &info);
-  map_bytes_ = info.me_mapsize;
-  struct stat found {};
-  if (::fstat(descriptor(), &found) != 0) return tl::unexpected(error(errno, "opening"));
-  const uint64_t wanted = (info.me_last_pgno + 1) * page_bytes_;
-  if (static_cast<uint64_t>(found.st_size) >= wanted) return {};
-  return fail("store.corrupt",
-              fmt::format("data.mdb in {} was cut short: it has {} bytes of {}{}", folder_.string(),
-                          found.st_size, wanted, advice_for("store.corrupt")));
 }
 
 Status LmdbFile::find_trees() {
@@ -267,6 +282,19 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
         (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * page_bytes_;
   }
   return size;
+}
+
+Result<PageReport> LmdbFile::check_pages(const PageCheckOptions& options) const {
+  // The reader keeps the pages of its version from being used again. The writer, which writes
+  // nothing, keeps the meta page of that version as it is until it has been read.
+  TxnHandle reader;
+  std::optional<PageCheck> check;
+  {
+    const TxnHandle writer = TRY(begin(0));
+    reader = TRY(begin(MDB_RDONLY));
+    check.emplace(TRY(PageCheck::open(folder_ / "data.mdb")));
+  }
+  return check->run(options);
 }
 
 uint64_t LmdbFile::room_for(size_t key_size, size_t value_size) const {

@@ -20,6 +20,9 @@ struct MDB_cursor;
 
 namespace millrace {
 
+struct PageCheckOptions;
+struct PageReport;
+
 struct CloseEnv {
   void operator()(MDB_env* env) const;
 };
@@ -45,8 +48,9 @@ class LmdbFile {
   };
 
   /// Opens or makes the file in `folder`, in that much address space, or, where the system gives
-  /// less, a quarter of it, and so on down to 1 GiB. Errors: `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (another LMDB format).
+  /// less, a quarter of it, and so on down to 1 GiB. The pages of a file that is there are checked
+  /// before LMDB sees them (page_check.h). Errors: `store.io`, `store.full`, `store.corrupt`,
+  /// `store.version` (another LMDB format).
   static Result<std::unique_ptr<LmdbFile>> open(const std::filesystem::path& folder,
                                                 uint64_t map_bytes);
 
@@ -60,6 +64,11 @@ class LmdbFile {
   Result<std::optional<uint64_t>> checkpointed() const;
 
   Result<Size> measure() const;
+
+  /// Checks the pages of all trees as the last commit has them, whatever is written meanwhile. Any
+  /// thread; it waits for the transaction that is being written. Errors: `store.io`, `store.sync`,
+  /// `store.readers`.
+  Result<PageReport> check_pages(const PageCheckOptions& options) const;
 
   uint64_t page_bytes() const { return page_bytes_; }
   /// What the file can never outgrow while open.
@@ -87,9 +96,9 @@ class LmdbFile {
   LmdbFile(std::filesystem::path folder, uint64_t map_bytes)
       : folder_(std::move(folder)), map_bytes_(map_bytes) {}
 
+  Status refuse_damaged_pages(const PageCheckOptions& options) const;
   Status open_map(unsigned flags);
   Status fill_to_length();
-  Status check_length();
   Status open_trees();
   Status find_trees();
   Status check_trees();

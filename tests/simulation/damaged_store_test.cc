@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <random>
@@ -651,6 +653,11 @@ class DamagedStore : public testing::Test {
 
   /// The same in a process of its own; empty: all was right.
   std::string try_apart(Base& base, const Damage& damage) const {
+    return run_apart(base, [&] { return try_out(base, damage); });
+  }
+
+  /// What `attempt` says in a process of its own, with a copy of the store.
+  std::string run_apart(Base& base, const std::function<std::string()>& attempt) const {
     const std::filesystem::path folder = where_.path() / "case";
     std::filesystem::remove_all(folder);
     const std::filesystem::path said = where_.path() / "said";
@@ -660,7 +667,7 @@ class DamagedStore : public testing::Test {
       ::alarm(20);  // what hangs is ended
       [[maybe_unused]] const auto* const file = std::freopen(said.c_str(), "w", stderr);
       base.world().copy_store_to(folder);
-      const std::string complaints = try_out(base, damage);
+      const std::string complaints = attempt();
       std::fputs(complaints.c_str(), stderr);
       std::fflush(stderr);
       ::_exit(complaints.empty() ? 0 : 1);
@@ -714,6 +721,72 @@ TEST_F(DamagedStore, EndsNoProcessAndStopsNothingThatIsWhole) {
   Campaign campaign("damaged rows", "no death, no standstill, a named error");
   for (const Damage& damage : damages) {
     campaign.run(damage.what, [&] { EXPECT_EQ(try_apart(base, damage), ""); });
+  }
+}
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Damages a page of data.mdb as `random` has it: where LMDB has its own numbers, or the whole of
+/// it. `older` are the bytes of an earlier file.
+void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& random) {
+  constexpr size_t kPage = 4096;
+  const size_t pages = bytes.size() / kPage;
+  const size_t page = random() % pages;
+  const size_t other = random() % pages;
+  const std::string before = bytes.substr(page * kPage, kPage);
+  const auto number = [&](size_t at) {
+    return static_cast<size_t>(static_cast<uint8_t>(before[at])) |
+           static_cast<size_t>(static_cast<uint8_t>(before[at + 1])) << 8;
+  };
+  switch (random() % 8) {
+    case 0:
+      bytes.replace(page * kPage, kPage, kPage, '\0');
+      break;
+    case 1:
+      bytes.replace(page * kPage, kPage, bytes, other * kPage, kPage);
+      bytes.replace(other * kPage, kPage, before);
+      break;
+    case 2:
+      if (page < older.size() / kPage)
+        bytes.replace(page * kPage, kPage, older, page * kPage, kPage);
+      break;
+    default: {  // the head, an offset, or the head of a node
+      constexpr size_t kHead = 16;
+      constexpr size_t kLower = 12;
+      size_t at = random() % 152;
+      const size_t lower = number(kLower);
+      if (random() % 2 == 0 && lower > kHead && lower <= kPage) {
+        at = kHead + random() % (lower - kHead);
+        const size_t node = number(at & ~size_t{1});
+        if (random() % 2 == 0 && node + 8 <= kPage) at = node + random() % 8;
+      }
+      char& byte = bytes[page * kPage + at];
+      byte = static_cast<char>(byte ^ (1 + random() % 255));
+    }
+  }
+}
+
+TEST_F(DamagedStore, WithADamagedPageStartsOrRefusesToAndNeverHangs) {
+  Base base;
+  const size_t cases = from_environment("MILLRACE_CASES", 60);
+  Campaign campaign("damaged pages", "no death, no hang, a named error");
+  for (size_t i = 0; i < (cases == 0 ? 5'000 : cases); ++i) {
+    const auto attempt = [&]() -> std::string {
+      std::mt19937_64 random(from_environment("MILLRACE_SEED", 1) * 1'000'000 + i);
+      const std::filesystem::path file = where_.path() / "case" / "data.mdb";
+      const std::string older = bytes_of(file);
+      // Closed, it has everything in data.mdb.
+      if (!Environment::open(where_.path() / "case")) return "the whole one does not open";
+      std::string bytes = bytes_of(file);
+      damage_page(bytes, older, random);
+      std::ofstream(file, std::ios::binary) << bytes;
+      return Trial(base.world(), base.ids()).run();
+    };
+    campaign.run(fmt::format("damaged page {}", i),
+                 [&] { EXPECT_EQ(run_apart(base, attempt), "") << "case " << i; });
   }
 }
 

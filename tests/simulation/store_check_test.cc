@@ -466,6 +466,59 @@ const Plant kPlants[] = {
     {"a counter that was set back",
      {"counter.behind"},
      [](Transaction& tx) { write_counter(tx, Counter::kHistory, 1); }},
+    {"a counter that has no number left to give",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kHistory, kMostNumber); }},
+    {"acknowledgements under a number that no row can have",
+     {"row.key"},
+     [](Transaction& tx) {
+       tx.put(Table::kSent, rows::key_of(kMostNumber + 1), first(tx, Table::kSent).second);
+     }},
+    {"fingerprints of a time behind the year 9999, in a store without a time",
+     {"meta.missing", "row.time"},
+     [](Transaction& tx) {
+       tx.erase(Table::kMeta, "time");
+       tx.put(Table::kDedupe, rows::key_of(uint64_t{1} << 62).append(rows::key_of(uint64_t{1})),
+              first(tx, Table::kDedupe).second);
+     }},
+    {"a head whose end is not that of its history",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { *head.ended_at -= Duration(1); });
+     }},
+    {"a head whose status is not that with which its history ends",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { head.status = InstanceStatus::kCancelled; });
+     }},
+    {"a head whose start is not that of its history",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit_head(tx, "both", [](Instance& head) {
+         head.started_at -= Duration(1);
+         head.execution_from -= Duration(1);
+       });
+     }},
+    {"an idempotency key that is not UTF-8",
+     {"row.key"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kIdempotency);
+       tx.put(Table::kIdempotency, key + '\xff', value);
+     }},
+    {"a URL of a webhook that is not UTF-8",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
+                        [](HookRecord& record) { record.url += '\xff'; });
+     }},
+    {"an error whose code is not UTF-8",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { head.error->code += '\xff'; });
+     }},
     {"two namespaces of one number",
      {"number.twice"},
      [](Transaction& tx) { write_namespace(tx, "twin", {.number = kShop}); }},

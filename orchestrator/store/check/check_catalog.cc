@@ -16,9 +16,9 @@ constexpr std::string_view kRetiredKey = "retired/";
 /// The end of the year 9999, in ms: no time lies behind it.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
 
-/// A counter that gives a million numbers a second comes here in 140 000 years; those of
-/// namespaces and workflows have 32 bits.
-constexpr uint64_t kMostOfCounter = uint64_t{1} << 62;
+/// A counter has a number left to give, or the start is refused (next_number); those of namespaces
+/// and workflows have 32 bits.
+constexpr uint64_t kMostOfCounter = kMostNumber - 1;
 constexpr uint64_t kMostOfShort = UINT32_MAX - 1;
 
 /// The first byte of a key in `groups` tells which of its three kinds of rows it is.

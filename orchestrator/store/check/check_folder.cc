@@ -20,12 +20,27 @@ StoreReport damaged_files(std::string_view found) {
   return report;
 }
 
+StoreReport damaged_pages(const PageReport& pages) {
+  StoreReport report;
+  for (const PageDamage& damage : pages.damages) {
+    report.findings.push_back({.fault = StoreFault::kStoreDamaged,
+                               .table = damage.tree,
+                               .key = fmt::format("page {}", damage.page),
+                               .found = damage.found});
+  }
+  report.codes[std::string(kind_of(StoreFault::kStoreDamaged).code)] = pages.count;
+  return report;
+}
+
 Result<StoreReport> check_folder(const std::filesystem::path& folder,
                                  const std::filesystem::path& key_file,
                                  const StoreCheckOptions& options) {
   const auto opened = Environment::open(folder, {.key_file = key_file, .read_only = true});
   if (!opened && opened.error().code == "store.corrupt") {
-    return damaged_files(opened.error().message);
+    auto pages = PageCheck::open(folder / "data.mdb");
+    const PageReport found =
+        pages ? pages->run({.most_damages = options.most_findings}) : PageReport();
+    return found.count > 0 ? damaged_pages(found) : damaged_files(opened.error().message);
   }
   if (!opened) return tl::unexpected(opened.error());
   const Environment& environment = **opened;

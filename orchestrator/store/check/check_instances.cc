@@ -87,6 +87,7 @@ void Checker::check_inbox() {
         std::visit([](const auto& errand) { return errand.space; }, record->errand);
     note_given(Counter::kNamespace, static_cast<uint32_t>(space), place);
     if (const auto* const start = std::get_if<StartChild>(&record->errand)) {
+      check_utf8(start->workflow, place, "the name of the workflow");
       check_json(start->input.text(), place, "the input");
       starts_.insert(start->child);
       if (exists(start->space, start->child)) {
@@ -371,6 +372,8 @@ void Checker::check_status(const Walked& one) {
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
         fmt::format("it is nested {} deep, {} a caller; the limit is {}", head.depth,
                     head.caller ? "with" : "without", kMaxDepth));
+  if (head.error) check_utf8(head.error->code, place, "the code of its error");
+  check_utf8(head.idempotency_key, place, "its idempotency key");
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }
 
@@ -483,6 +486,12 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
       if (row->previous == 0 && row->records.front().kind != HistoryKind::kStarted) {
         order("the first record is not `started`");
       }
+      if (is_last && ends) check_end(one, row->records.back());
+      if (row->previous == 0 && row->records.front().time != head.started_at) {
+        add(StoreFault::kInstanceStatus, head_place,
+            fmt::format("it started at {} ms, and by its history at {} ms",
+                        to_millis(head.started_at), to_millis(row->records.front().time)));
+      }
       if (is_last && one.is_data_in_history && row->with_input.empty() &&
           std::none_of(row->records.begin(), row->records.end(),
                        [](const HistoryRecord& record) { return record.data; })) {
@@ -515,6 +524,25 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
         fmt::format("the head counts {} records, and {} are there", head.history_count, count));
   }
   if (one.story) check_story(one, workflow);
+}
+
+/// The record `ended` says when and how, as the head does.
+void Checker::check_end(const Walked& one, const HistoryRecord& record) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  if (head.ended_at && *head.ended_at != record.time) {
+    add(StoreFault::kInstanceStatus, place,
+        fmt::format("it ended at {} ms, and by its history at {} ms", to_millis(*head.ended_at),
+                    to_millis(record.time)));
+  }
+  const auto detail = parse_own_json(record.detail.text());  // check_history_row() looks at it, too
+  if (!detail || !detail->is_object() || !detail->contains("status")) return;
+  if (const Json& status = detail->at("status"); status != to_string(head.status)) {
+    add(StoreFault::kInstanceStatus, place,
+        fmt::format("it is {}, and its history says that it ended as {}", to_string(head.status),
+                    status.dump()));
+  }
 }
 
 /// What the history tells of the instance, beside the instance.

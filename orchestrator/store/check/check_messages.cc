@@ -174,6 +174,7 @@ void Checker::check_hooks() {
     if (record->attempt == 0) {
       add(StoreFault::kRowValue, place, "its next attempt is number 0, and attempts count from 1");
     }
+    check_utf8(record->url, place, "the URL");
     if (!record->url.starts_with("http://") && !record->url.starts_with("https://")) {
       add(StoreFault::kRowValue, place,
           "the URL that gets the event begins with neither http:// nor https://");
@@ -251,9 +252,11 @@ void Checker::check_dedupe() {
     }
     // The broker's time, which need not be ours: but a year ahead of it no row ever goes.
     constexpr Duration kYear = std::chrono::days(366);
-    if (time_ && (millis < 0 || from_millis(millis) > *time_ + kYear)) {
+    const bool is_time = millis >= 0 && from_millis(millis) <= kLastTime;
+    if (!is_time || (time_ && from_millis(millis) > *time_ + kYear)) {
       add(StoreFault::kRowTime, place,
-          fmt::format("{} ms, and the store's time is {} ms", millis, to_millis(*time_)));
+          time_ ? fmt::format("{} ms, and the store's time is {} ms", millis, to_millis(*time_))
+                : fmt::format("{} ms, behind the year 9999", millis));
     }
   });
 }
@@ -266,8 +269,8 @@ void Checker::check_idempotency() {
     Reader reader(key);
     const auto workflow = WorkflowNumber(reader.u32());
     const std::string text(reader.rest());
-    if (!reader.ok() || text.empty()) {
-      add(StoreFault::kRowKey, place, "the key is not a workflow and a key");
+    if (!reader.ok() || text.empty() || !is_utf8(text)) {
+      add(StoreFault::kRowKey, place, "the key is not a workflow and a key in UTF-8");
       return;
     }
     note_given(Counter::kWorkflow, static_cast<uint32_t>(workflow), place);

@@ -231,9 +231,10 @@ std::optional<std::string> Checker::open(const Place& place, std::string_view va
 std::optional<uint64_t> Checker::number_key(const Place& place) {
   Reader reader(place.key);
   const uint64_t number = reader.u64();
-  if (reader.done() && number > 0) return number;
+  if (reader.done() && number > 0 && number <= kMostNumber) return number;
   add(StoreFault::kRowKey, place,
-      fmt::format("a key of {} bytes that is not a number from 1", place.key.size()));
+      fmt::format("a key of {} bytes that is not a number from 1 to {}", place.key.size(),
+                  kMostNumber));
   return std::nullopt;
 }
 
@@ -260,6 +261,12 @@ bool Checker::check_json(std::string_view text, const Place& place, std::string_
   // Without the reader's message, which quotes the text: it may be a sealed one.
   add(StoreFault::kRowJson, place, fmt::format("{} is not JSON", what));
   return false;
+}
+
+void Checker::check_utf8(std::string_view text, const Place& place, std::string_view what) {
+  if (!is_utf8(text)) {
+    add(StoreFault::kRowValue, place, fmt::format("{} is not UTF-8", what));
+  }
 }
 
 std::optional<Event> Checker::check_event(std::string_view text, const Place& place) {

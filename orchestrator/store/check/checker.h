@@ -93,6 +93,7 @@ class Checker {
   void note_given(Counter counter, uint64_t number, const Place& place);
   void check_time(TimePoint time, const Place& place, std::string_view what);
   bool check_json(std::string_view text, const Place& place, std::string_view what);
+  void check_utf8(std::string_view text, const Place& place, std::string_view what);
   std::optional<Event> check_event(std::string_view text, const Place& place);
   /// Whether it exists; if not, that is noted, unless it is being erased.
   bool check_namespace(NamespaceNumber space, const Place& place);
@@ -150,6 +151,7 @@ class Checker {
   void check_history(Walked& one, const Workflow* workflow);
   void check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                          const Workflow* workflow);
+  void check_end(const Walked& one, const HistoryRecord& record);
   void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
   void check_tasks();

@@ -18,8 +18,9 @@ constexpr std::string_view kBeginAgain =
     "cancel the instance and start it again, or restore the last backup that passes this check; "
     "keep a copy of the folder and report it as a fault of millrace, with this finding";
 constexpr std::string_view kLeftover =
-    "the row is left over and takes room; keep a copy of the folder and report it as a fault of "
-    "millrace";
+    "where another finding names what the row belongs to (a damaged row or key of an instance, a "
+    "workflow or a definition), do what that one says. Else the row is left over and takes room: "
+    "keep a copy of the folder and report it as a fault of millrace";
 constexpr std::string_view kRestoreOwner =
     "do not start the server; keep a copy of the folder and restore the last backup that passes "
     "this check. Only if the namespace or the workflow was deleted on purpose, by a release that "

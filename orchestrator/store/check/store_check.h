@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "model/workflow.h"
 #include "orchestrator/store/check/finding.h"
+#include "orchestrator/store/page_check.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -41,6 +42,10 @@ Result<StoreReport> check_store(const View& view, const StoreCheckOptions& optio
 
 /// The report of a folder whose files cannot be read: one finding, `store.damaged`.
 StoreReport damaged_files(std::string_view found);
+
+/// The report of a folder with damaged pages in data.mdb: a finding for each, and no rows, for LMDB
+/// cannot be trusted to read them.
+StoreReport damaged_pages(const PageReport& pages);
 
 /// Opens the store in that folder to be read only and checks it, and the files beside it. Damage of
 /// files that keeps the store from being opened is a finding. Errors: those of Environment::open

@@ -485,8 +485,14 @@ TEST_F(Api, TellsOfTheServerItself) {
   EXPECT_EQ(metrics.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(metrics.body, "millrace_events_total 3\n");
 
-  service_.ready_status = fail("broker.unreachable", "waiting for the broker");
-  EXPECT_EQ(call("GET", "/readyz").status, 503);
+  for (const char* const code :
+       {"broker.unreachable", "starting", "store.full", "store.corrupt", "store.damaged_row"}) {
+    service_.ready_status = fail(code, "waiting");
+    const HttpReply reply = call("GET", "/readyz");
+    EXPECT_EQ(reply.status, 503) << code;
+    EXPECT_EQ(reply.code(), code);
+    EXPECT_EQ(reply.header("Retry-After"), "1") << code;
+  }
   EXPECT_EQ(call("GET", "/livez").status, 200);
 }
 

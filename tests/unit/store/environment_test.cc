@@ -411,13 +411,14 @@ TEST(Environment, AFileThatWasCutShortIsDamagedAndNoCrash) {
 
 TEST(Environment, NothingIsCommittedThatStandsOnDamagedPages) {
   const Folder folder;
-  {
-    std::fstream file(write_many_rows(folder), std::ios::in | std::ios::out | std::ios::binary);
+  const std::filesystem::path path = write_many_rows(folder);
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment) << environment.error().message;
+  {  // only now: the start would be refused
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(100 * 4096);
     file << std::string(50 * 4096, '\0');
   }
-  const auto environment = Environment::open(folder.path());
-  ASSERT_TRUE(environment) << environment.error().message;
   Transaction transaction(**environment);
   EXPECT_TRUE(transaction.get(Table::kLive, "00000000"));
   EXPECT_TRUE(transaction.status());

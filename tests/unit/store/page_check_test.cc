@@ -1,0 +1,361 @@
+// The page check: nothing in what LMDB has written, a finding wherever a damaged page could mislead
+// it. A tenth of what the check lets pass is then read and written by LMDB, in a process of its
+// own; with MILLRACE_CASES=0 all of it.
+#include "orchestrator/store/page_check.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "orchestrator/store/environment.h"
+#include "orchestrator/store/transaction.h"
+#include "tests/unit/store/folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kPage = 4096;
+constexpr size_t kHead = 16;
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+PageReport check(const std::filesystem::path& file) {
+  auto opened = PageCheck::open(file);
+  EXPECT_TRUE(opened) << opened.error().message;
+  return opened ? opened->run() : PageReport();
+}
+
+std::string lines_of(const PageReport& report) {
+  std::string lines;
+  for (const PageDamage& damage : report.damages) lines += to_string(damage) + "\n";
+  return lines;
+}
+
+/// In memory, where there is such a place: these tests sync often.
+std::string fast_place() {
+  return std::filesystem::is_directory("/dev/shm/") ? "/dev/shm/" : testing::TempDir();
+}
+
+/// Long keys make deep trees of few pages.
+std::string key_of(size_t number) { return fmt::format("{:08}", number) + std::string(392, 'k'); }
+
+/// A store with trees of depth 0 to 3, overflow runs, and free pages, and the file as it was a
+/// checkpoint before.
+class Pages : public testing::Test {
+ protected:
+  Pages() {
+    write_rows();
+    bytes_ = bytes_of(file());
+    sound_ = use_apart(bytes_);
+  }
+
+  void write_rows() {
+    const auto environment = Environment::open(folder_.path(), {.reserve_bytes = 0}).value();
+    Transaction tx(*environment);
+    const auto commit = [&] {
+      EXPECT_TRUE(tx.commit());
+      EXPECT_TRUE(environment->checkpoint());
+    };
+    for (size_t i = 0; i < 700; ++i) tx.put(Table::kLive, key_of(i), std::string(20, 'v'));
+    for (size_t i = 0; i < 60; ++i) {
+      tx.put(Table::kHistory, fmt::format("{:08}", i), std::string(90 * i, 'h'));
+    }
+    commit();
+    for (size_t i = 0; i < 20; ++i) tx.put(Table::kEnded, key_of(i), "ended");
+    for (size_t i = 100; i < 300; i += 2) tx.erase(Table::kLive, key_of(i));
+    tx.put(Table::kMeta, "one", "1");
+    commit();
+    older_ = bytes_of(file());
+    for (size_t i = 400; i < 500; i += 3) tx.put(Table::kLive, key_of(i), "w");
+    tx.put(Table::kVariables, "large", std::string(50'000, 'l'));
+    commit();
+  }
+
+  std::filesystem::path file() const { return folder_.path() / "data.mdb"; }
+  static std::string_view page_of(const std::string& bytes, size_t page) {
+    return std::string_view(bytes).substr(page * kPage, kPage);
+  }
+  static uint16_t number_at(std::string_view page, size_t at) {
+    uint16_t number = 0;
+    std::memcpy(&number, page.data() + at, sizeof number);
+    return number;
+  }
+
+  /// Whether each key that a walk finds is found by look-up as well, and LMDB writes to the trees.
+  static std::string use(const std::filesystem::path& folder) {
+    const auto environment = Environment::open(folder, {.reserve_bytes = 0});
+    if (!environment) return "refused: " + environment.error().message;
+    Transaction tx(**environment);
+    size_t rows = 0;
+    for (const TableName& table : kTables) {
+      std::vector<std::string> of_table;
+      const auto see = [&](std::string_view key, std::string_view) {
+        of_table.emplace_back(key);
+        return true;
+      };
+      static_cast<const View&>(tx).scan(table.table, {}, see);
+      for (const std::string& key : of_table) {
+        if (!tx.get(table.table, key)) return "a row is not found by its key";
+        ++rows;
+      }
+    }
+    if (!tx.status()) return tx.status().error().message;
+    for (size_t i = 0; i < 700; i += 7) {
+      i % 2 == 0 ? tx.erase(Table::kLive, key_of(i)) : tx.put(Table::kLive, key_of(i), "changed");
+    }
+    tx.put(Table::kVariables, "large", std::string(60'000, 'm'));
+    if (const Status done = tx.commit(); !done) return done.error().message;
+    if (const Status done = (*environment)->checkpoint(); !done) return done.error().message;
+    return fmt::format("{} rows", rows);
+  }
+
+  /// The same in a process of its own, on a copy.
+  std::string use_apart(const std::string& bytes) const {
+    const Folder copy(fast_place());
+    std::filesystem::copy(folder_.path(), copy.path(), std::filesystem::copy_options::recursive);
+    write_bytes(copy.path() / "data.mdb", bytes);
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      const std::string text = use(copy.path());
+      for (size_t done = 0; done < text.size();) {
+        const ssize_t some = ::write(ends[1], text.data() + done, text.size() - done);
+        if (some <= 0) ::_exit(1);
+        done += static_cast<size_t>(some);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    std::string text;
+    std::array<char, 4096> some{};
+    for (ssize_t got = 0; (got = ::read(ends[0], some.data(), some.size())) > 0;) {
+      text.append(some.data(), static_cast<size_t>(got));
+    }
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : text;
+  }
+
+  /// A damage is found, or nothing that matters is damaged.
+  void expect_found_or_harmless(const std::string& damaged, const std::string& what) {
+    write_bytes(file(), damaged);
+    const PageReport report = check(file());
+    if (report.count > 0) {
+      ++found_;
+      EXPECT_FALSE(report.damages.empty()) << what;
+      return;
+    }
+    // Each takes a process and some synced writes.
+    constexpr size_t kOneOf = 10;
+    if (++harmless_ % kOneOf != 0 && std::getenv("MILLRACE_CASES") == nullptr) return;
+    // An older root of a tree may be a sound one, to which the journal does not fit.
+    const std::string used = use_apart(damaged);
+    EXPECT_TRUE(used == sound_ || used.starts_with("refused: ")) << what << ": " << used;
+  }
+
+  Folder folder_{fast_place()};
+  std::string older_;
+  std::string bytes_;
+  std::string sound_;  ///< what a use of the whole one comes to
+  size_t found_ = 0;
+  size_t harmless_ = 0;
+};
+
+TEST_F(Pages, OfAWholeFileAreSound) {
+  EXPECT_EQ(sound_, "682 rows");
+  EXPECT_EQ(lines_of(check(file())), "");
+  std::set<uint16_t> kinds;
+  for (size_t page = 0; page < bytes_.size() / kPage; ++page) {
+    kinds.insert(number_at(page_of(bytes_, page), 10));
+  }
+  EXPECT_THAT(kinds, testing::IsSupersetOf({0x01, 0x02, 0x04, 0x08}));
+  EXPECT_GT(check(file()).pages, 100U);
+}
+
+TEST_F(Pages, WithADamagedByteAreFoundOrDoNoHarm) {
+  std::mt19937_64 random(20);
+  // The heads of pages, offsets and heads of nodes, where damage misleads LMDB.
+  const auto structural = [&](size_t page) -> size_t {
+    const std::string_view bytes = page_of(bytes_, page);
+    const size_t lower = number_at(bytes, 12);
+    if (random() % 3 == 0 || lower > kPage || lower <= kHead) return random() % 160;
+    if (random() % 2 == 0) return kHead + random() % (lower - kHead);
+    const size_t node = number_at(bytes, kHead + 2 * (random() % ((lower - kHead) / 2)));
+    return std::min(node + random() % 12, kPage - 1);
+  };
+  const size_t pages = bytes_.size() / kPage;
+  for (size_t i = 0; i < 1'000; ++i) {
+    const size_t page = random() % pages;
+    const size_t at = page * kPage + (i % 10 == 0 ? random() % kPage : structural(page));
+    const auto mask = static_cast<char>(i % 2 == 0 ? 1 << random() % 8 : 1 + random() % 255);
+    std::string damaged = bytes_;
+    damaged[at] = static_cast<char>(damaged[at] ^ mask);
+    expect_found_or_harmless(damaged, fmt::format("case {}: page {} byte {} ^ {:02x}", i, page,
+                                                  at % kPage, static_cast<uint8_t>(mask)));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(found_, 250U);
+  EXPECT_GT(harmless_, 50U);
+}
+
+TEST_F(Pages, ThatAreZeroedSwappedOrOlderAreFoundOrDoNoHarm) {
+  std::mt19937_64 random(21);
+  const size_t pages = bytes_.size() / kPage;
+  for (size_t page = 0; page < pages; ++page) {
+    std::string zeroed = bytes_;
+    zeroed.replace(page * kPage, kPage, kPage, '\0');
+    expect_found_or_harmless(zeroed, fmt::format("page {} zeroed", page));
+    const size_t other = random() % pages;
+    std::string swapped = bytes_;
+    swapped.replace(page * kPage, kPage, page_of(bytes_, other));
+    swapped.replace(other * kPage, kPage, page_of(bytes_, page));
+    expect_found_or_harmless(swapped, fmt::format("pages {} and {} swapped", page, other));
+    if (page >= older_.size() / kPage) continue;
+    std::string stale = bytes_;
+    stale.replace(page * kPage, kPage, page_of(older_, page));
+    expect_found_or_harmless(stale, fmt::format("page {} as it was before", page));
+  }
+  EXPECT_GT(found_, 100U);
+}
+
+TEST_F(Pages, OfAFileThatWasCutShortAreFound) {
+  for (size_t size = 1; size < bytes_.size(); size += 3 * kPage + 511) {
+    expect_found_or_harmless(bytes_.substr(0, size), fmt::format("cut to {}", size));
+  }
+  EXPECT_GT(found_, 20U);
+}
+
+TEST_F(Pages, ThatAreRubbishEndTheCheck) {
+  std::mt19937_64 random(22);
+  for (size_t i = 0; i < 2'000; ++i) {
+    std::string damaged = bytes_;
+    for (size_t n = 0; n < 1 + i % 40; ++n) {
+      damaged[random() % (i % 2 == 0 ? damaged.size() : 2 * kPage)] = static_cast<char>(random());
+    }
+    write_bytes(file(), damaged);
+    auto opened = PageCheck::open(file());
+    if (opened) opened->run();
+  }
+}
+
+TEST_F(Pages, ThatAreDamagedRefuseTheStartAndSayWhatToDo) {
+  size_t branch = 2;
+  while (number_at(page_of(bytes_, branch), 10) != 0x01) ++branch;
+  std::string damaged = bytes_;
+  damaged.replace(branch * kPage, kPage, kPage, '\0');
+  write_bytes(file(), damaged);
+  for (const bool read_only : {false, true}) {
+    const auto opened = Environment::open(folder_.path(), {.read_only = read_only});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, "store.corrupt");
+    EXPECT_THAT(opened.error().message, HasSubstr(fmt::format("page {} (tree", branch)));
+    EXPECT_THAT(opened.error().message, HasSubstr("millrace verify --data"));
+    EXPECT_THAT(opened.error().message, HasSubstr("restore the last backup"));
+  }
+  EXPECT_EQ(bytes_of(file()) == damaged, true) << "nothing is written";
+}
+
+TEST_F(Pages, OfALargeTreeAreCheckedDownToTheBranchPages) {
+  const PageCheckOptions options{.large_trees = {"live"}, .most_leaf_pages = 10};
+  EXPECT_EQ(PageCheck::open(file())->run(options).count, 0U);
+  EXPECT_LT(PageCheck::open(file())->run(options).pages, check(file()).pages);
+  size_t branches = 0;
+  size_t leaves = 0;
+  for (size_t page = 2; page < bytes_.size() / kPage; ++page) {
+    std::string damaged = bytes_;  // a leaf for a branch
+    damaged[page * kPage + 10] = static_cast<char>(damaged[page * kPage + 10] ^ 0x03);
+    write_bytes(file(), damaged);
+    const PageReport all = check(file());
+    if (all.count == 0 || all.damages.front().tree != "live") continue;
+    const bool is_branch = number_at(page_of(bytes_, page), 10) == 0x01;
+    ++(is_branch ? branches : leaves);
+    EXPECT_EQ(PageCheck::open(file())->run(options).count > 0, is_branch) << page;
+  }
+  EXPECT_GT(branches, 2U);
+  EXPECT_GT(leaves, 30U);
+}
+
+TEST(PageCheck, NamesTheFileThatItCannotOpen) {
+  const auto opened = PageCheck::open("/nowhere/data.mdb");
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, "store.io");
+  EXPECT_THAT(opened.error().message, HasSubstr("/nowhere/data.mdb"));
+}
+
+// Splits, merges, overflow runs that come and go, trees that become empty, a free tree that grows
+// and shrinks: LMDB's own pages must never be findings, also while they are written.
+TEST(PageCheck, FindsNothingInWhatIsWritten) {
+  const Folder folder(fast_place());
+  const auto environment =
+      Environment::open(folder.path(), {.reserve_bytes = 0, .checkpoint_bytes = 1}).value();
+  Transaction tx(*environment);
+  std::mt19937_64 random(23);
+  for (size_t round = 0; round < 300; ++round) {
+    const auto table = random() % 2 == 0 ? Table::kLive : Table::kOutbox;
+    const size_t most = round % 60 < 40 ? 400 : 0;
+    for (size_t i = 0; i < 200; ++i) {
+      const std::string key = fmt::format("{:06}", random() % 3'000) +
+                              std::string(random() % 8 == 0 ? random() % 400 : 3, 'k');
+      tx.put(table, key, std::string(random() % 30 == 0 ? random() % 30'000 : random() % 300, 'v'));
+    }
+    std::vector<std::string> keys;
+    static_cast<const View&>(tx).scan(table, {}, [&](std::string_view key, std::string_view) {
+      keys.emplace_back(key);
+      return true;
+    });
+    std::shuffle(keys.begin(), keys.end(), random);
+    for (size_t i = most; i < keys.size(); ++i) tx.erase(table, keys[i]);
+    ASSERT_TRUE(tx.commit());
+    const auto while_written = environment->check_pages({});
+    ASSERT_TRUE(while_written) << while_written.error().message;
+    ASSERT_EQ(lines_of(*while_written), "") << round;
+    if (round % 10 != 0) continue;
+    ASSERT_TRUE(environment->checkpoint());
+    ASSERT_EQ(lines_of(check(folder.path() / "data.mdb")), "") << round;
+  }
+}
+
+TEST(PageCheck, IsStoppedByItsCaller) {
+  const Folder folder(fast_place());
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0}).value();
+  Transaction tx(*environment);
+  for (size_t i = 0; i < 5'000; ++i) tx.put(Table::kLive, key_of(i), std::string(3'000, 'v'));
+  ASSERT_TRUE(tx.commit());
+  ASSERT_TRUE(environment->checkpoint());
+  const auto stopped = environment->check_pages({.goes_on = [] { return false; }});
+  ASSERT_TRUE(stopped);
+  EXPECT_TRUE(stopped->is_stopped);
+  EXPECT_EQ(stopped->count, 0U);
+  const auto whole = environment->check_pages({.goes_on = [] { return true; }});
+  EXPECT_FALSE(whole->is_stopped);
+  EXPECT_GT(whole->pages, stopped->pages);
+}
+
+}  // namespace
+}  // namespace millrace
