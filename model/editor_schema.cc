@@ -20,7 +20,8 @@ constexpr const char* kRetryText =
 /// A query that stands as a text: `.order`, `${ .order }`, `{{ .order }}`.
 constexpr const char* kQueryAsText = "^\\s*\\.[A-Za-z_\\[\"]|(\\$\\{|\\{\\{)\\s*\\.[A-Za-z_]";
 constexpr const char* kPlaceholder = "^\\s*(\\$\\{|\\{\\{)";
-constexpr const char* kPlaceholderInPattern = "\\{\\{";
+/// Without a backslash before it, which makes it a pattern's own.
+constexpr const char* kPlaceholderInPattern = "(^|[^\\\\])[{$]\\{";
 constexpr const char* kNumberWithoutUnit = "[0-9]\\s*$";
 
 /// What to write instead; it stands in the description of the key and, for editors that show it,

@@ -153,11 +153,18 @@ void put_error(Writer& writer, const WorkflowError& error) {
   writer.bytes(error.code);
   writer.bytes(error.message);
 }
+/// A text that is shown as JSON, which is UTF-8: one of an error must not stop what has the error.
+std::string get_text(Reader& reader) {
+  std::string text = get_string(reader);
+  if (!is_utf8(text)) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c >= 0x80; }, '?');
+  }
+  return text;
+}
 WorkflowError get_error(Reader& reader) {
-  WorkflowError error{get_string(reader), get_string(reader)};
-  // It is shown as JSON, which is UTF-8.
-  if (!is_utf8(error.code) || !is_utf8(error.message)) reader.fail();
-  return error;
+  std::string code = get_text(reader);
+  return {std::move(code), get_text(reader)};
 }
 
 void put_caller(Writer& writer, const Caller& caller) {

@@ -493,7 +493,7 @@ TEST_F(Damaged, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing) {
   EXPECT_EQ(world.instances().size(), 2U);
 }
 
-TEST_F(Damaged, AnErrandWhoseErrorIsNotUtf8IsSetAside) {
+TEST_F(Damaged, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
   world.apply(kWaits);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
@@ -504,9 +504,9 @@ TEST_F(Damaged, AnErrandWhoseErrorIsNotUtf8IsSetAside) {
       .space = NamespaceNumber(1),
       .to = {.instance = (*head)->id, .entered = (*head)->entered, .index = 0, .attempt = 1},
       .result = tl::unexpected(WorkflowError{"broken", "caf\xe9"})}));
-  EXPECT_EQ(world.instance(caller)["status"], "waiting");
-  EXPECT_THAT(dump_json(world.processor().damages().list()),
-              HasSubstr("row 1 of table inbox is damaged"));
+  EXPECT_EQ(world.instance(caller)["status"], "failed");
+  EXPECT_EQ(world.instance(caller)["error"]["msg"], "caf?");
+  EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);
 }
 
 TEST_F(Damaged, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {

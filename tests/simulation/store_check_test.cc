@@ -513,12 +513,6 @@ const Plant kPlants[] = {
        edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
                         [](HookRecord& record) { record.url += '\xff'; });
      }},
-    {"an error whose code is not UTF-8",
-     {"row.value"},
-     [](Transaction& tx) {
-       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
-            [](Instance& head) { head.error->code += '\xff'; });
-     }},
     {"two namespaces of one number",
      {"number.twice"},
      [](Transaction& tx) { write_namespace(tx, "twin", {.number = kShop}); }},

@@ -372,7 +372,6 @@ void Checker::check_status(const Walked& one) {
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
         fmt::format("it is nested {} deep, {} a caller; the limit is {}", head.depth,
                     head.caller ? "with" : "without", kMaxDepth));
-  if (head.error) check_utf8(head.error->code, place, "the code of its error");
   check_utf8(head.idempotency_key, place, "its idempotency key");
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }

@@ -154,6 +154,7 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
            head + "setter, variables: [{key: a, value: .a}]}",
            head + "validate, subject: '{{ .a }}', schema: {}}",
            head + "consumeEvent, event: {type: t, context: {a: '{{ .a }}'}}}",
+           head + "consumeEvent, event: {type: t, context: {a: '${ .a }'}}}",
            generate + "data: .order}}",
            generate + "data: {a: ['{{ .order.id }}']}}}",
            generate + "context: {a: .order}}}",
@@ -168,7 +169,8 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
            head + "noop, log: '{{ jq(.a) }}'}",
            head + "switch, conditions: [{condition: .a, transition: a}, {condition: true}]}",
            head + "foreach, array: [jq(.a), 1], action: {function: f, input: .}}",
-           head + "consumeEvent, event: {type: t, context: {a: 'x{2}', b: '{{jq(.a)}}'}}}",
+           head + "consumeEvent, event: {type: t, context: {a: 'x{2}', b: '{{jq(.a)}}', c: "
+                  "'^\\{{2}$'}}}",
            generate + "data: ., context: {a: null, b: '5', c: jq(.a)}}}",
        }) {
     EXPECT_EQ(complaint(text), "") << text;
