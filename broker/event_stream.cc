@@ -371,6 +371,7 @@ void JetStreamEvents::Reader::add_stored(StoredMessage stored) {
 }
 
 void JetStreamEvents::Reader::log_failure(const Error& error) {
+  if (stopping()) return;
   if (std::exchange(logged_, error.message) == error.message) return;
   spdlog::warn("events are not read: {}", error.message);
 }

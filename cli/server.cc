@@ -238,7 +238,7 @@ class Server::Parts {
              .losses = losses_,
              .reads_events = [this] { return reads_events(); },
              .sends_events = [this] { return publisher_->health(); },
-             .runs_tasks = [this] { return workers_.health(); },
+             .runs_tasks = [this] { return workers_->health(); },
              .evaluates = [this] { return evaluates(); },
              .levels = [this] { return levels(); },
              .check_programs =
@@ -254,10 +254,11 @@ class Server::Parts {
                                             limit, cursor);
                  },
              .info = describe(settings_)}),
-        workers_(*working_, processor_,
-                 {.streams = settings_.streams,
-                  .process = owner_record_.process,
-                  .on_stray = [this] { metrics_.count_stray_answer(); }}),
+        workers_(std::make_unique<TaskQueue>(
+            *working_, processor_,
+            TaskQueueSettings{.streams = settings_.streams,
+                              .process = owner_record_.process,
+                              .on_stray = [this] { metrics_.count_stray_answer(); }})),
         services_(http_, processor_),
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",
@@ -269,8 +270,8 @@ class Server::Parts {
                                            .guarded = {publishing_.get(), working_.get()},
                                            .on_owned = [this] { begin_reading(); },
                                            .on_lost = settings_.on_lost}) {
-    functions_.route<WorkQueue>(workers_);
-    functions_.route<NatsService>(workers_);
+    functions_.route<WorkQueue>(*workers_);
+    functions_.route<NatsService>(*workers_);
     functions_.route<HttpService>(services_);
     functions_.route<Container>(containers_);
   }
@@ -293,6 +294,7 @@ class Server::Parts {
     pool_.reset();       // no result comes any more,
     publisher_.reset();  // nor an acknowledgement,
     hooks_.reset();      // nor what became of a delivery
+    workers_.reset();  // before the streams are given back, which would look like a lost connection
   }
 
   Status start(Descriptor address, std::optional<BearerToken> token) {
@@ -341,7 +343,7 @@ class Server::Parts {
 
   PartLevels levels() {
     const JetStreamEvents::Counts events = events_->counts();
-    const TaskQueue::Counts tasks = workers_.counts();
+    const TaskQueue::Counts tasks = workers_->counts();
     const JqPool::Stats jq = pool_->stats();
     return {.consumers = events.opened,
             .consumer_gaps = events.gaps,
@@ -388,7 +390,7 @@ class Server::Parts {
   Processor processor_;
   LocalService service_;
   ServiceCaller caller_{http_};
-  TaskQueue workers_;
+  std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;
   ContainerRunner containers_;
   std::unique_ptr<HttpServer> gateway_;

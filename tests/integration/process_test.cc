@@ -30,6 +30,14 @@ TEST_F(ProcessTest, StopsOnSigintToo) {
   EXPECT_TRUE(millrace_.process().group_ends());
 }
 
+TEST_F(ProcessTest, StopsWithoutAWarning) {
+  millrace_.process().signal(SIGTERM);
+  EXPECT_EQ(millrace_.process().wait(), 0);
+  // That of a new data folder shows that one would be seen.
+  EXPECT_THAT(complaints_in(millrace_.process().errors()),
+              testing::ElementsAre(HasSubstr("warning a key for secrets was made")));
+}
+
 TEST_F(ProcessTest, StopsOnSighupTooWhereThereIsNoTokenToReadAgain) {
   millrace_.process().signal(SIGHUP);
   EXPECT_EQ(millrace_.process().wait(), 0);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,18 @@ std::string path_with_millrace() {
 }
 
 std::string MillraceServer::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+std::vector<std::string> complaints_in(const std::string& log) {
+  std::vector<std::string> found;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string time, level;
+    words >> time >> level;
+    if (level != "info") found.push_back(line);
+  }
+  return found;
+}
 
 std::vector<std::string> MillraceServer::command() const {
   std::vector<std::string> command = {program_,   "serve",       "--data", data().string(),

@@ -24,6 +24,9 @@ std::string millrace_program();
 /// The folder that it lies in, before the PATH of the test.
 std::string path_with_millrace();
 
+/// The lines of a server's log that are not information: "2026-11-23T09:00:00.000Z warning …".
+std::vector<std::string> complaints_in(const std::string& log);
+
 class MillraceServer {
  public:
   /// Not running yet. `environment` is what it sees beside that of the test.
