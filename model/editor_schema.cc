@@ -132,8 +132,8 @@ Json attribute_pattern(const Mapping& mapping) {
 Json duration(bool milliseconds) {
   Json schema = anything_without(kNumberWithoutUnit, kWriteUnit);
   schema.update(text(1));
-  if (!milliseconds) return schema;
-  return {{"anyOf", {std::move(schema), {{"type", "integer"}}}}};
+  if (milliseconds) schema["type"] = {"string", "integer"};
+  return schema;
 }
 
 /// What the description of a key adds to its meaning.
@@ -247,7 +247,17 @@ Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
 Json key_schema(const KeyRule& key, const Mapping& mapping) {
   Json schema = value_schema(key, key.kind, mapping);
   if (key.instead) {
-    schema = {{"anyOf", {std::move(schema), value_schema(key, *key.instead, mapping)}}};
+    Json text_schema = value_schema(key, *key.instead, mapping);
+    Json both = Json::object();
+    // Within an anyOf, editors show the message of the mapping.
+    for (const char* name : {"pattern", "errorMessage"}) {
+      const auto found = text_schema.find(name);
+      if (found == text_schema.end()) continue;
+      both[name] = *found;
+      text_schema.erase(found);
+    }
+    both["anyOf"] = {std::move(schema), std::move(text_schema)};
+    schema = std::move(both);
   }
   if (key.list) {
     schema = {{"type", "array"}, {"items", std::move(schema)}};

@@ -317,6 +317,10 @@ TEST_F(EditorSchema, SaysInAMessageWhatToWriteInsteadOfWhatAPatternRefuses) {
   EXPECT_FALSE(has_message(start, "Write jq(…)"));
   EXPECT_TRUE(has_message(property("SwitchConditionDefinition", "condition"), "Write == to"));
   EXPECT_TRUE(has_message(property("ScheduledStartDefinition", "cron"), "such as @every 30s"));
+  // Beside the mapping that may stand there, too, and not as one of the alternatives.
+  for (const char* key : {"retry", "maxRuntime", "deadline"}) {
+    EXPECT_TRUE(property("ActionDefinition", key).contains("errorMessage")) << key;
+  }
   EXPECT_TRUE(has_message(property("ErrorDefinition", "error"), "does not raise an error with"));
 }
 
