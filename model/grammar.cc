@@ -1043,7 +1043,8 @@ constexpr KeyRule kWorkflowKeys[] = {
      .own = true},
     {.name = "on_failure",
      .kind = Kind::kObject,
-     .meaning = "The state that cleans up when `timeout` is over, before the instance fails.",
+     .meaning = "The state that cleans up when `timeout` is over, before the instance fails; "
+                "{state: x, when: any} cleans up whatever it fails with.",
      .object = &kOnFailure,
      .instead = Kind::kState,
      .own = true},

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -147,6 +149,9 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
            head + "noop, transform: {x: [{y: .order}]}}",
            head + "noop, log: .order}",
            head + "noop, log: 'costs ${5} for ${.name}'}",
+           head + "noop, log: 'costs $(.price)'}",
+           head + "noop, transform: {x: $.order}}",
+           head + "noop, transform: {x: jq (.order)}}",
            head + "switch, conditions: [{condition: '{{ .a }}', transition: a}]}",
            head + "foreach, array: '${ .items }', action: {function: f}}",
            head + "foreach, array: [.a], action: {function: f}}",
@@ -165,6 +170,7 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
            head + "noop, transform: .a}",
            head + "noop, transform: '.a + {b: 1}'}",
            head + "noop, transform: {x: '${ jq(.a) }', y: '${HOME} of .a', z: .}}",
+           head + "noop, transform: {x: '\\${.a}', y: $(date), z: $5}}",
            head + "noop, transform: {x: ['... and', '.5', '{ .a }']}}",
            head + "noop, log: '{{ jq(.a) }}'}",
            head + "switch, conditions: [{condition: .a, transition: a}, {condition: true}]}",
@@ -175,6 +181,43 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
        }) {
     EXPECT_EQ(complaint(text), "") << text;
   }
+}
+
+TEST_F(EditorSchema, PointsOutQueriesThatStandAsPatterns) {
+  const std::string waiting =
+      "id: a\nstates:\n- {id: a, type: consumeEvent, event: {type: t, context: {a: ";
+  const std::string start =
+      "id: a\nstates:\n- {id: a, type: noop}\nstart: {type: event, event: {type: t, context: {a: ";
+  for (const char* pattern :
+       {".order", ".orders[0].id", ".orders[].id", ".[\"order.paid\"].id", ".a[\"b\"]",
+        ".order // \"none\"", ".orders | first", " .order ", "$.order", "$(.order)",
+        "x $( .order )", "jq (.order)", "${ .order }", "${order}", "{{ .order }}", "^{{order}}$"}) {
+    const std::string text = "'" + std::string(pattern) + "'}}";
+    EXPECT_NE(complaint(waiting + text + "}"), "") << pattern;
+    EXPECT_NE(complaint(start + text + "}"), "") << pattern;
+  }
+  for (const char* pattern : {"^order$", ".[a-z]+", ".*", ".a+", ".order-[0-9]", "order$", "$",
+                              "x$(y)?", "\\$(.order)", "a{2}", "^\\{{2}$", "^jq$", "a.b[0]", "."}) {
+    const std::string text = "'" + std::string(pattern) + "'}}";
+    EXPECT_EQ(complaint(waiting + text + "}"), "") << pattern;
+    EXPECT_EQ(complaint(start + text + "}"), "") << pattern;
+  }
+  EXPECT_EQ(complaint(waiting + "'x-jq(.orders[0].id)'}}}"), "");
+  EXPECT_NE(complaint(start + "'x-jq(.orders[0].id)'}}}"), "");
+}
+
+TEST_F(EditorSchema, PointsOutConditionsThatAssign) {
+  const std::string head = "id: a\nstates:\n- {id: a, type: switch, conditions: [{condition: '";
+  for (const char* condition : {"jq(.a = 3)", ".a |= 3", ".a = \"x\"", "jq( .a.b += 1 )", ".a -= 1",
+                                ".a *= 2", ".a /= 2", ".a %= 2", ".a //= 3", " .a_1=.b "}) {
+    EXPECT_NE(complaint(head + condition + "', transition: a}]}"), "") << condition;
+  }
+  for (const char* condition :
+       {"jq(.a == 3)", ".a==3", ".a >= 3", ".a <= 3", ".a != 3", ".a // .b == 3", ".a == \"b = c\"",
+        "(.a = 3) | .b", ".a = 3 | .b", "jq(.a |= 3 | .b)", ".a | . == 3", "{a: 1} == .b"}) {
+    EXPECT_EQ(complaint(head + condition + "', transition: a}]}"), "") << condition;
+  }
+  EXPECT_EQ(complaint("id: a\nstates:\n- {id: a, type: noop, transform: .a = 3}"), "");
 }
 
 TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
@@ -196,6 +239,9 @@ TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
            noop + "timeouts: {kill: '7200'}",
            noop + "workflowRunTimeout: '60'",
            noop + "start: {type: eventsAnd, events: [{type: t}], lifespan: '60'}",
+           noop + "start: {type: scheduled, cron: '@every 5000'}",
+           noop + "start: {type: scheduled, cron: ' @every 1h 30 '}",
+           noop + "start: {type: scheduled, cron: 'CRON_TZ=Asia/Tokyo @every 5000'}",
        }) {
     EXPECT_NE(complaint(text), "") << text;
   }
@@ -208,6 +254,10 @@ TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
            action("retry: 'fixed(3, 30s)'"),
            action("retry: 'fixed(3, 0)'"),
            noop + "timeouts: {kill: 2h}",
+           noop + "start: {type: scheduled, cron: '@every 90s'}",
+           noop + "start: {type: scheduled, cron: '@every PT90S'}",
+           noop + "start: {type: scheduled, cron: 'CRON_TZ=Asia/Tokyo @every 1d'}",
+           noop + "start: {type: scheduled, cron: '0 7 * * 5'}",
        }) {
     EXPECT_EQ(complaint(text), "") << text;
   }
@@ -223,6 +273,55 @@ TEST_F(EditorSchema, SaysInTheDescriptionWhatToWrite) {
   EXPECT_TRUE(description("NoopState", "transform").ends_with("Write jq(…) around a query."));
   EXPECT_TRUE(
       description("GenerateEventDefinition", "data").ends_with("Write jq(…) around a query."));
+  EXPECT_TRUE(description("ConsumeEventDefinition", "context")
+                  .ends_with("is data, not a pattern. Write jq(…) around a query."));
+  for (const char* key : {"filters", "context"}) {
+    EXPECT_TRUE(description("StartEventDefinition", key)
+                    .ends_with("there is no data for jq yet. Write a pattern."));
+  }
+  EXPECT_NE(description("Workflow", "on_failure").find("{state: x, when: any}"), std::string::npos);
+}
+
+/// Every mapping within the schema.
+void gather(const Json& schema, std::vector<Json>& all) {
+  if (schema.is_object()) all.push_back(schema);
+  if (!schema.is_structured()) return;
+  for (const Json& inner : schema) gather(inner, all);
+}
+
+// The language server of editors shows `errorMessage` for a pattern and not for a `not`.
+TEST_F(EditorSchema, SaysInAMessageWhatToWriteInsteadOfWhatAPatternRefuses) {
+  std::vector<Json> all;
+  gather(editor_schema(), all);
+  size_t refusals = 0;
+  for (const Json& schema : all) {
+    EXPECT_FALSE(schema.contains("not")) << schema;
+    const auto pattern = schema.find("pattern");
+    if (pattern == schema.end() || !pattern->is_string()) continue;
+    if (!pattern->get<std::string>().starts_with("^(?!")) continue;
+    ++refusals;
+    EXPECT_TRUE(schema.contains("errorMessage")) << schema;
+  }
+  EXPECT_GE(refusals, 20U);
+
+  const auto has_message = [](const Json& schema, const char* message) {
+    return schema.dump().find(message) != std::string::npos;
+  };
+  const Json definitions = editor_schema()["definitions"];
+  const auto property = [&](const char* mapping, const char* key) {
+    return definitions.at(mapping).at("properties").at(key);
+  };
+  EXPECT_TRUE(has_message(property("ConsumeEventDefinition", "context"), "Write jq(…) around"));
+  const Json start = property("StartEventDefinition", "context");
+  EXPECT_TRUE(has_message(start, "Write a pattern: a start has no data"));
+  EXPECT_FALSE(has_message(start, "Write jq(…)"));
+  EXPECT_TRUE(has_message(property("SwitchConditionDefinition", "condition"), "Write == to"));
+  EXPECT_TRUE(has_message(property("ScheduledStartDefinition", "cron"), "such as @every 30s"));
+  // Beside the mapping that may stand there, too, and not as one of the alternatives.
+  for (const char* key : {"retry", "maxRuntime", "deadline"}) {
+    EXPECT_TRUE(property("ActionDefinition", key).contains("errorMessage")) << key;
+  }
+  EXPECT_TRUE(has_message(property("ErrorDefinition", "error"), "does not raise an error with"));
 }
 
 TEST_F(EditorSchema, PointsOutValuesThatNoRunCanUse) {
@@ -230,8 +329,23 @@ TEST_F(EditorSchema, PointsOutValuesThatNoRunCanUse) {
   const auto retries = [&](const char* code) {
     return head + "action, action: {function: f, retries: {nonRetryableErrors: [" + code + "]}}}";
   };
+  const auto of_types = [&](const char* code) {
+    return head + "noop, retries: {maximumAttempts: 3, nonRetryableErrorTypes: [" + code + "]}}";
+  };
   EXPECT_NE(complaint(retries("'card.*'")), "");
   EXPECT_EQ(complaint(retries("card.declined")), "");
+  for (const char* code :
+       {"direktiv.statetimeout", "Millrace.poison", "DIREKTIV.stateTimeout", "millrace.none"}) {
+    EXPECT_NE(complaint(retries(code)), "") << code;
+    EXPECT_NE(complaint(of_types(code)), "") << code;
+    EXPECT_NE(complaint(head + "noop, catch: [{error: " + code + "}]}"), "") << code;
+  }
+  for (const char* code : {"direktiv.stateTimeout", "millrace.poison", "direktivs.a", "xmillrace.a",
+                           "direktiv", "a.direktiv.b"}) {
+    EXPECT_EQ(complaint(retries(code)), "") << code;
+    EXPECT_EQ(complaint(of_types(code)), "") << code;
+    EXPECT_EQ(complaint(head + "noop, catch: [{error: " + code + "}]}"), "") << code;
+  }
   EXPECT_NE(complaint(head + "noop, catch: [{error: 'card\\.(a|b)'}]}"), "");
   EXPECT_EQ(complaint(head + "noop, catch: [{error: 'card.?-*'}]}"), "");
   EXPECT_NE(complaint(head + "foreach, array: 3, action: {function: f}}"), "");
