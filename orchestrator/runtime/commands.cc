@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "orchestrator/runtime/settings_warnings.h"
+#include "orchestrator/store/doubtful_head.h"
 #include "orchestrator/store/secrets.h"
 #include "orchestrator/store/variables.h"
 #include "states/state.h"
@@ -664,13 +665,15 @@ Status Commands::refuse_living(size_t living, const Error& refusal) const {
 /// should. Returns whether none lives any more.
 Result<bool> Commands::cancel_some(TimePoint now, NamespaceNumber space,
                                    std::optional<WorkflowNumber> workflow, Sweep& sweep) {
-  if (count_living(space, workflow) == 0) return true;
+  // Those whose head was damaged at the start are not counted. A namespace has a purge for them.
+  const bool may_be_damaged = workflow && draft_.damages.count() > 0;
+  if (count_living(space, workflow) == 0 && !may_be_damaged) return true;
   const auto is_one = [&](const Instance& head) {
     return !workflow || head.revision.workflow == *workflow;
   };
   const Cancel cancel{{"direktiv.cancels.api", "cancelled with its workflow"}};
-  TRY(step_some(now, space, cancel, is_one, sweep));
-  return count_living(space, workflow) == 0;
+  const bool were_all = TRY(step_some(now, space, cancel, is_one, sweep));
+  return count_living(space, workflow) == 0 && (were_all || !may_be_damaged);
 }
 
 /// Steps as many of those living for which `is_one` holds as one batch should, behind those that
@@ -693,9 +696,25 @@ Result<bool> Commands::step_some(TimePoint now, NamespaceNumber space, const Sti
     if (touched == nullptr) continue;
     TRY(instances_.step(now, *touched, stimulus));
   }
-  sweep.changed += some.ids.size();
-  sweep.last = some.last;
-  return !some.last;
+  std::optional<InstanceId> last = some.last;
+  size_t removed = 0;
+  if (std::holds_alternative<Cancel>(stimulus) && draft_.damages.count() > 0) {
+    std::vector<InstanceId> doubtful;
+    TRY(each_doubtful_head(draft_.tx, space, sweep.last,
+                           [&](const InstanceId& id, const Instance& head) {
+                             if (some.last && *some.last < id) return false;
+                             if (is_one(head)) doubtful.push_back(id);
+                             return doubtful.size() < kSteppedAtOnce;
+                           }));
+    for (const InstanceId& id : doubtful) {
+      TRY(erase_history(TRY(instances_.remove_damaged(space, id)).last_history, id));
+    }
+    removed = doubtful.size();
+    if (removed == kSteppedAtOnce) last = doubtful.back();
+  }
+  sweep.changed += some.ids.size() + removed;
+  sweep.last = last;
+  return !last;
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include "model/hops.h"
 #include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/runtime/messages.h"
+#include "orchestrator/store/doubtful_head.h"
 #include "orchestrator/store/variables.h"
 
 namespace millrace {
@@ -139,9 +140,16 @@ Result<Touched*> Instances::touch_sound(TimePoint now, NamespaceNumber space,
 Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, const InstanceId& id) {
   const auto read = read_head_anywhere(draft_.tx, space, id);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-  Removed removed{.rows = TRY(erase_parts(draft_.tx, space, id))};
   // One whose workflow is another namespace's may be a copy: what it names is not its own.
-  if (read && *read && draft_.catalog.check_owner(**read)) {
+  const bool is_own = read && *read && draft_.catalog.check_owner(**read);
+  std::optional<Instance> doubtful;
+  if (!is_own) doubtful = TRY(read_doubtful_head(draft_.tx, space, id));
+  Removed removed{.rows = TRY(erase_parts(draft_.tx, space, id))};
+  if (doubtful) {
+    removed.last_history = doubtful->last_history;
+    erase_idempotency(draft_.tx, *doubtful);
+  }
+  if (is_own) {
     const Instance& head = **read;
     removed.last_history = head.last_history;
     erase_idempotency(draft_.tx, head);

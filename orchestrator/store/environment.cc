@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "orchestrator/store/journal.h"
 #include "orchestrator/store/page_check.h"
 #include "orchestrator/store/store_error.h"
 
@@ -24,6 +25,22 @@ std::string holder_of(int lock_file) {
   const ssize_t size = ::pread(lock_file, pid, sizeof pid, 0);
   if (size <= 0) return {};
   return " by process " + std::string(pid, static_cast<size_t>(size));
+}
+
+bool has_data(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "data.mdb";
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored) &&
+         std::filesystem::file_size(file, ignored) > 0;
+}
+
+/// Of a folder without data. Error `store.corrupt`: a journal goes on behind a checkpoint, so there
+/// was some.
+Status refuse_lost_data(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) return {};
+  TRY(Journal::read(folder, std::nullopt, [](auto, auto, auto) { return Status(); }));
+  return {};
 }
 
 }  // namespace
@@ -71,13 +88,9 @@ Status Environment::make_folder() {
 
 /// For a store that is opened to be read.
 Status Environment::find_store() {
-  std::error_code ignored;
-  const std::filesystem::path file = folder_ / "data.mdb";
-  // An empty one is of a process that died when it made it.
-  if (std::filesystem::is_regular_file(file, ignored) &&
-      std::filesystem::file_size(file, ignored) > 0) {
-    return {};
-  }
+  if (has_data(folder_)) return {};
+  // An empty one is of a process that died when it made it, if no journal says otherwise.
+  TRY(refuse_lost_data(folder_));
   return fail("store.not_found",
               fmt::format("{} is not the data folder of a millrace: it has no file data.mdb, or "
                           "an empty one; name the folder that `serve --data` has",
@@ -115,6 +128,8 @@ Result<std::string> Environment::mark() const {
 }
 
 Status Environment::open_store() {
+  // Before LMDB makes a new file: nothing is written where the start is refused.
+  if (!options_.read_only && !has_data(folder_)) TRY(refuse_lost_data(folder_));
   file_ = TRY(options_.read_only ? LmdbFile::open_to_read(folder_, options_.map_bytes)
                                  : LmdbFile::open(folder_, options_.map_bytes));
   const OverlayOptions overlay{.checkpoint_bytes = std::max<uint64_t>(options_.checkpoint_bytes, 1),

@@ -165,22 +165,27 @@ Result<bool> purge_instances(
     Transaction& tx, Table table, NamespaceNumber space, std::string& at, PurgeBudget& budget,
     const std::function<void(uint64_t row)>& left,
     const std::function<Result<bool>(WorkflowNumber workflow)>& is_unknown) {
-  return purge_rows(
-      tx, table, rows::space_prefix(space), at, budget,
-      [&](std::string_view key, std::string_view value) -> Result<Row> {
-        if (!rows::is_head(key)) return Row::kErase;
-        budget.look(value.size());
-        const Result<Instance> decoded = rows::decode(tx, table, key, value, decode_head);
-        if (!decoded) return Row::kErase;
-        const Instance& head = *decoded;
-        const WorkflowNumber workflow = head.revision.workflow;
-        if (TRY(is_unknown(workflow)) && !TRY(purge_workflow(tx, workflow, budget))) {
-          return Row::kStop;
-        }
-        if (const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id)))
-          left(row);
-        return Row::kErase;
-      });
+  return purge_rows(tx, table, rows::space_prefix(space), at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      if (!rows::is_head(key)) return Row::kErase;
+                      budget.look(value.size());
+                      const Result<Instance> decoded =
+                          rows::decode(tx, table, key, value, decode_head);
+                      if (!decoded) return Row::kErase;
+                      const Instance& head = *decoded;
+                      const WorkflowNumber workflow = head.revision.workflow;
+                      if (TRY(is_unknown(workflow)) && !TRY(purge_workflow(tx, workflow, budget))) {
+                        return Row::kStop;
+                      }
+                      // A damaged head may have another id than its key.
+                      const InstanceId id{Reader(key.substr(sizeof(uint32_t))).id()};
+                      uint64_t row = TRY(purge_history(tx, head.last_history, budget, id));
+                      if (row == 0 && head.id != id && head.space == space) {
+                        row = TRY(purge_history(tx, head.last_history, budget, head.id));
+                      }
+                      if (row != 0) left(row);
+                      return Row::kErase;
+                    });
 }
 
 Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber space, std::string& at,

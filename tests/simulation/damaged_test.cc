@@ -224,6 +224,73 @@ TEST_F(Damaged, AnInstanceWithoutAHeadIsRemovedByAnOperator) {
   EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
 }
 
+/// Puts another id into the record of a head, as one flipped byte does.
+std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
+                                                  NamespaceNumber number = NamespaceNumber(1)) {
+  return [id, number](Transaction& tx) {
+    const InstanceId key = *parse_instance_id(id);
+    auto head = read_living_head(tx, number, key);
+    ASSERT_TRUE(head && *head);
+    (*head)->id.bytes[15] ^= 1;
+    tx.put(Table::kLive, rows::instance_prefix(number, key) + static_cast<char>(Part::kHead),
+           encode_head(**head));
+  };
+}
+
+TEST_F(Damaged, AnInstanceWithAnotherIdInItsHeadIsRemovedWithItsHistory) {
+  world.apply(kWaits);
+  const std::string id = world.must(
+      StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
+  const std::string sound = world.start("waits")["id"];
+  damage(damage_to_id(id));
+  EXPECT_EQ(
+      world.must(DeleteInstance{
+          .space = "default", .instance = *parse_instance_id(id), .damaged = true})["deleted"],
+      true);
+  world.checks_store = true;  // nothing of it is left
+  world.restart();
+  world.publish("go", "go");
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.instance(sound)["status"], "complete");
+  EXPECT_EQ(world.processor().damages().count(), 0U);
+}
+
+TEST_F(Damaged, ARemovedInstanceWithTheHeadOfAnotherLeavesThatOneItsHistory) {
+  world.apply(kWaits);
+  const std::string one = world.start("waits")["id"];
+  const std::string other = world.start("waits")["id"];
+  damage([&](Transaction& tx) {
+    const std::string head(*tx.get(Table::kLive, part_of(one, Part::kHead)));
+    tx.put(Table::kLive, part_of(other, Part::kHead), head);
+  });
+  const std::vector<std::string> before = world.history(one);
+  world.must(
+      DeleteInstance{.space = "default", .instance = *parse_instance_id(other), .damaged = true});
+  EXPECT_EQ(world.history(one), before);
+}
+
+TEST_F(Damaged, InstancesWithAnotherIdInTheirHeadGoWithTheirWorkflowAndTheirNamespace) {
+  world.must(CreateNamespace{.name = "shop"});
+  world.apply(kWaits);
+  world.apply(kBoth);
+  world.apply(kWaits, "shop");
+  const std::string one = world.start("waits")["id"];
+  const std::string other = world.start("both")["id"];
+  const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
+  damage([&](Transaction& tx) {
+    damage_to_id(one)(tx);
+    damage_to_id(two, NamespaceNumber(2))(tx);
+  });
+  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+            (Json{{"cancelled", 1}}));
+  world.must(DeleteNamespace{.name = "shop", .cancel = true});
+  world.settle();
+  EXPECT_EQ(world.instance(other)["status"], "waiting");
+  world.checks_store = true;
+  world.restart();
+  EXPECT_EQ(world.processor().damages().count(), 0U);
+}
+
 TEST_F(Damaged, ASoundInstanceIsNotRemovedAsADamagedOne) {
   world.apply(kWaits);
   const std::string id = world.start("waits")["id"];

@@ -1317,6 +1317,24 @@ TEST_F(StoreFolder, ThatWasCutShortIsAFinding) {
   EXPECT_EQ(codes(), Codes{"store.damaged"});
 }
 
+TEST_F(StoreFolder, WhoseDataFileWasEmptiedIsAFinding) {
+  {
+    const auto environment = Environment::open(folder.path());
+    ASSERT_TRUE(environment);
+    Transaction tx(**environment);
+    for (int i = 0; i < 3; ++i) {  // both journals begin anew
+      tx.put(Table::kMeta, "key", "value");
+      ASSERT_TRUE(tx.commit());
+      ASSERT_TRUE((*environment)->checkpoint());
+    }
+  }
+  std::filesystem::resize_file(folder.path() / "data.mdb", 0);
+  const auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(codes_of(*report), Codes{"store.damaged"});
+  EXPECT_THAT(lines_of(*report), HasSubstr("data.mdb was emptied, removed or replaced"));
+}
+
 TEST_F(StoreFolder, WhoseJournalIsDamagedIsAFinding) {
   for (const char* const file : {"journal-0", "journal-1"}) {  // one of them is in use
     std::string journal = bytes(file);

@@ -452,6 +452,16 @@ TEST(Environment, AnEmptiedDataFileIsNamedAndNotTheJournal) {
   EXPECT_NE(opened.error().message.find("data.mdb was emptied, removed or replaced"),
             std::string::npos)
       << opened.error().message;
+  EXPECT_EQ(std::filesystem::file_size(folder.path() / "data.mdb"), 0U) << "nothing is written";
+
+  const auto to_read = Environment::open(folder.path(), {.read_only = true});
+  ASSERT_FALSE(to_read);
+  EXPECT_EQ(to_read.error().code, "store.corrupt");
+  EXPECT_EQ(to_read.error().message, opened.error().message);
+
+  std::filesystem::remove(folder.path() / "data.mdb");
+  EXPECT_FALSE(Environment::open(folder.path()));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "data.mdb"));
 }
 
 /// Replaces a word wherever it stands in a file.
