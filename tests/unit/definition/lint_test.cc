@@ -664,10 +664,16 @@ TEST(LintOfCalls, PointsOutACallThatNothingEnds) {
     return service == "stock" && !is_global;
   };
   EXPECT_THAT(places_of(kCode, unbounded, {.names_service = names_stock}), IsEmpty());
+  EXPECT_THAT(notes_of(unbounded),
+              ElementsAre("note states[0].action.function: nothing ends this call if no worker "
+                          "takes tasks of the service \"stock\"; give the action or its function a "
+                          "timeout, such as `scheduleToCloseTimeout: 1h` [lint.call_unbounded]"));
   for (const std::string& bounded :
        {text("timeouts: {interrupt: 1h}", "", "", ""), text("workflowRunTimeout: 1h", "", "", ""),
-        text("", ", scheduleToStartTimeout: 1h", "", ""), text("", "", ", timeout: 1h", ""),
+        text("", ", scheduleToCloseTimeout: 1h", "", ""),
+        text("", "", "", ", scheduleToCloseTimeout: 1h"), text("", "", ", timeout: 1h", ""),
         text("", "", "", ", maxRuntime: 1h")}) {
+    EXPECT_NE(load_and_lint(bounded, nullptr).workflow, nullptr) << bounded;
     EXPECT_THAT(places_of(kCode, bounded, {}), IsEmpty()) << bounded;
   }
 }
