@@ -696,6 +696,23 @@ states:
                           "[lint.unknown_code]"));
 }
 
+TEST(LintOfCodes, TakesAPatternWithAnAlternativeThatAFunctionMayRaise) {
+  const auto warnings = [](const char* code) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
+                    "retries: {{max_attempts: 2, codes: ['{}']}}}}}}]",
+                    code));
+  };
+  for (const char* code : {"direktiv.x|foo", "foo|direktiv.x", "direktiv.x|", "(direktiv.x|foo)",
+                           R"(^direktiv\.x$|^foo$)"}) {
+    EXPECT_THAT(warnings(code), IsEmpty()) << code;
+  }
+  for (const char* code : {"direktiv.x", "direktiv.x|millrace.y", R"(direktiv\.(x|y))",
+                           "direktiv.x[|]foo", R"(direktiv.x\|foo)"}) {
+    EXPECT_THAT(warnings(code), ElementsAre(HasSubstr("lint.unknown_code"))) << code;
+  }
+}
+
 TEST(LintOfCodes, SaysWhatAStateCanRaise) {
   EXPECT_THAT(
       warnings_of(R"(
