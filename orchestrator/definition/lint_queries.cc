@@ -88,10 +88,38 @@ struct Lookalike {
   std::string query;  ///< what was probably meant; empty if that cannot be told
 };
 
+/// How much of a text a mend repeats, in bytes.
+constexpr size_t kMostOfText = 40;
+
+bool is_shown(const Lookalike& one) {
+  return !one.query.empty() && one.query.size() <= kMostOfText;
+}
+
+std::string query_of(const Lookalike& one) {
+  return is_shown(one) ? fmt::format("jq({})", one.query) : "jq(…)";
+}
+
 std::string mend_of(const Lookalike& one) {
-  constexpr size_t kMost = 40;
-  return one.query.empty() || one.query.size() > kMost ? "write jq(…) around the query"
-                                                       : fmt::format("write jq({})", one.query);
+  return fmt::format("write {}{}", query_of(one), is_shown(one) ? "" : " around the query");
+}
+
+/// The query that yields the text.
+std::string text_as_query(const std::string& text) {
+  return text.size() > kMostOfText ? "jq(\"…\")" : fmt::format("jq({})", dump_json(Json(text)));
+}
+
+/// The first `jq(…)` of a text in which none is read.
+std::optional<Lookalike> find_query(std::string_view text) {
+  constexpr std::string_view kOpen = "jq(";
+  const size_t at = text.find(kOpen);
+  if (at == std::string_view::npos) return std::nullopt;
+  const size_t begin = at + kOpen.size();
+  const JqEnd end = scan_jq(text, begin);
+  if (end.kind != JqEnd::Kind::kCloser || text[end.at] != ')') {
+    return Lookalike{.text = std::string(text.substr(at)), .query = ""};
+  }
+  return Lookalike{.text = std::string(text.substr(at, end.at + 1 - at)),
+                   .query = std::string(trimmed(text.substr(begin, end.at - begin)))};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -252,6 +280,9 @@ class QueryLinter {
       case Kind::kCommand:
         if (!is_text || trimmed(value.text) != ".") check_values(value, place.path);
         break;
+      case Kind::kMessage:
+        if (is_text) check_message(value, place.path);
+        break;
       case Kind::kTemplate:
       case Kind::kAttributes:
         check_values(value, place.path);
@@ -347,10 +378,21 @@ class QueryLinter {
       return;
     }
     if (const auto query = query_in_text(trimmed(node.text))) {
-      findings_.warning("lint.literal_jq", path, node.at,
-                        fmt::format("{} is text here and not jq", in_quotes(query->text)),
-                        mend_of(*query));
+      findings_.warning(
+          "lint.literal_jq", path, node.at,
+          fmt::format("{} is text here and not jq", in_quotes(query->text)),
+          fmt::format("{}, or {} for the text itself", mend_of(*query), text_as_query(node.text)));
     }
+  }
+
+  /// The text of an error, whose queries stand in `args`.
+  void check_message(const Node& value, const std::string& path) {
+    const auto query =
+        has_jq(value.text) ? find_query(value.text) : query_in_text(trimmed(value.text));
+    if (!query) return;
+    findings_.warning("lint.literal_jq", path, value.at,
+                      fmt::format("{} is text here and not jq", in_quotes(query->text)),
+                      fmt::format("write %s in its place, and {} in `args`", query_of(*query)));
   }
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {

@@ -818,6 +818,25 @@ TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
   EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
 }
 
+TEST(LintOfQueries, PointsOutAQueryInTheMessageOfAnError) {
+  const auto warnings = [](const char* message) {
+    return warnings_of(fmt::format(
+        "id: a\nstates: [{{id: a, type: error, error: late, message: '{}'}}]", message));
+  };
+  for (const auto& [message, part] :
+       std::vector<std::pair<const char*, const char*>>{{"${ .x }", "${ .x }"},
+                                                        {"{{ .x }}", "{{ .x }}"},
+                                                        {".x", ".x"},
+                                                        {"order jq(.x) is late", "jq(.x)"}}) {
+    EXPECT_THAT(warnings(message), ElementsAre(fmt::format(
+                                       "warning states[0].message: \"{}\" is text here and not jq; "
+                                       "write %s in its place, and jq(.x) in `args` "
+                                       "[lint.literal_jq]",
+                                       part)));
+  }
+  EXPECT_THAT(warnings("the order is late"), IsEmpty());
+}
+
 /// The warning of a value of `context` without its severity and place; empty: there is none.
 std::string warning_of_pattern(const char* state, const std::string& value) {
   Findings findings;
@@ -852,11 +871,15 @@ TEST(LintOfQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
                                          {"jq (.order)", "jq (.order)", ".order"},
                                          {".order", ".order", ".order"},
                                          {".order[0].id", ".order[0].id", ".order[0].id"}}) {
-    const std::string mend = fmt::format("; write jq({}) [lint.literal_jq]", row.query);
     EXPECT_EQ(warning_of_pattern(kConsume, row.text),
-              fmt::format("\"{}\" is a pattern here and not jq{}", row.part, mend));
+              fmt::format("\"{}\" is a pattern here and not jq; write jq({}) [lint.literal_jq]",
+                          row.part, row.query));
+    const std::string constant = fmt::format("jq(\"{}\")", row.text);
     EXPECT_EQ(warning_of_pattern(kData, row.text),
-              fmt::format("\"{}\" is text here and not jq{}", row.part, mend));
+              fmt::format("\"{}\" is text here and not jq; write jq({}), or {} for the text itself "
+                          "[lint.literal_jq]",
+                          row.part, row.query, constant));
+    EXPECT_EQ(warning_of_pattern(kData, constant), "");
   }
   // In a pattern only: as data these may be meant.
   for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
