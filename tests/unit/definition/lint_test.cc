@@ -837,6 +837,24 @@ TEST(LintOfQueries, PointsOutAQueryInTheMessageOfAnError) {
   EXPECT_THAT(warnings("the order is late"), IsEmpty());
 }
 
+TEST(LintOfEvents, PointsOutATypeThatLooksLikeAPattern) {
+  const auto warnings = [](const char* type) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: '{}'}}}}]", type));
+  };
+  for (const char* type : {"order.>", ">", "order.{a,b}", "order.*"}) {
+    EXPECT_THAT(warnings(type), ElementsAre(HasSubstr("looks like a pattern"))) << type;
+  }
+  for (const char* type : {" order", "order "}) {
+    EXPECT_THAT(warnings(type), ElementsAre(HasSubstr("begins or ends with a blank; write "
+                                                      "\"order\" [lint.literal_type]")))
+        << type;
+  }
+  for (const char* type : {"order", "https://a.test/b?c=d+e#f", "order->paid"}) {
+    EXPECT_THAT(warnings(type), IsEmpty()) << type;
+  }
+}
+
 /// The warning of a value of `context` without its severity and place; empty: there is none.
 std::string warning_of_pattern(const char* state, const std::string& value) {
   Findings findings;
