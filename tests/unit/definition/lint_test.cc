@@ -818,6 +818,86 @@ TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
   EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
 }
 
+/// The warnings of a definition that waits for `order.new` and `user.name`, and then has these
+/// states.
+std::vector<std::string> warnings_behind_events(const std::string& states) {
+  std::vector<std::string> found = warnings_of(
+      fmt::format("id: a\nfunctions: [{{id: f, type: subflow, workflow: w}}]\nstates:\n"
+                  "- id: wait\n  type: eventAnd\n"
+                  "  events: [{{type: order.new}}, {{type: user.name}}]\n  transition: s\n{}",
+                  states));
+  std::erase_if(found, [](const std::string& one) { return one.ends_with("[lint.unused]"); });
+  return found;
+}
+
+TEST(LintOfQueries, TakesAPathWhoseFirstKeyTheDefinitionMakes) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: {new: .["order.new"]}})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: noop, transform: {order: {new: 'jq(.["order.new"])'}}, transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: jq(.user = .return), transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: 'jq({user: .return})', transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: noop, transform: jq(.order.new += 1)}
+)",
+                             R"(
+- {id: s, type: noop, log: 'jq({order: {new: .new}} | .order.new)'}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.users), action: {function: f, input: jq(.user.name)}}
+)",
+                             R"(
+- {id: s, type: consumeEvent, event: {type: user}, transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), IsEmpty()) << states;
+  }
+}
+
+TEST(LintOfQueries, PointsOutAPathWhoseFirstKeyIsMadeElsewhere) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: .order.new})'}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f, input: 'jq({order: .order.new})'}}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.order.new), action: {function: f}}
+)",
+                             R"(
+- {id: s, type: noop, transform: 'jq({orders: .a})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), ElementsAre(HasSubstr("lint.split_key"))) << states;
+  }
+}
+
+TEST(LintOfQueries, PointsOutAnAssignmentThatAConditionYields) {
+  const auto warnings = [](const char* condition) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: switch, conditions: "
+                    "[{{condition: 'jq({})'}}]}}]",
+                    condition));
+  };
+  for (const char* condition : {".a = 3", ".a | .b = 3", "(.a = 3)"}) {
+    EXPECT_THAT(warnings(condition), ElementsAre(HasSubstr("lint.condition_assigns"))) << condition;
+  }
+  for (const char* condition : {".return.updated |= . // 0 | .return.updated > 3",
+                                "(.a = 1).a == 1", "(.a == 1) and (.b = 2)", "(.a = 3) | .a"}) {
+    EXPECT_THAT(warnings(condition), IsEmpty()) << condition;
+  }
+}
+
 TEST(LintOfQueries, PointsOutAQueryInTheMessageOfAnError) {
   const auto warnings = [](const char* message) {
     return warnings_of(fmt::format(
