@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,125 @@ char closer_of(char opener) {
 }
 
 bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Whether a path goes on behind this: `a.b`, `[0].b`.
+bool ends_term(char c) { return is_in_name(c) || c == ']' || c == ')' || c == '"' || c == '?'; }
+
+size_t end_of_name(std::string_view text, size_t begin) {
+  while (begin < text.size() && is_in_name(text[begin])) ++begin;
+  return begin;
+}
+
+/// The last character that is not one of `blanks`; a blank if there is none.
+char last_sign(std::string_view text, std::string_view blanks) {
+  const size_t at = text.find_last_not_of(blanks);
+  return at == std::string_view::npos ? ' ' : text[at];
+}
+
+std::string_view without_blanks(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+/// The length of the operator that assigns and begins at `at`; 0 if none does.
+size_t assignment_at(std::string_view text, size_t at) {
+  for (const std::string_view sign : {"//=", "|=", "+=", "-=", "*=", "/=", "%=", "="}) {
+    if (!text.substr(at).starts_with(sign)) continue;
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const char behind = at + sign.size() < text.size() ? text[at + sign.size()] : ' ';
+    const bool compares = behind == '=' || (sign == "=" && std::string_view("=!<>").find(before) !=
+                                                               std::string::npos);
+    return compares ? 0 : sign.size();
+  }
+  return 0;
+}
+
+/// Where the left side of the assignment at `at` begins, at most kMostOfTarget bytes before it:
+/// targets that are nested would be read again and again.
+size_t begin_of_target(std::string_view text, size_t at) {
+  constexpr size_t kMostOfTarget = 256;
+  size_t depth = 0;
+  size_t begin = at;
+  for (; begin > 0 && at - begin < kMostOfTarget; --begin) {
+    const char c = text[begin - 1];
+    if (c == ')' || c == ']' || c == '}') {
+      ++depth;
+    } else if (c == '(' || c == '[' || c == '{') {
+      if (depth == 0) break;
+      --depth;
+    } else if (depth == 0 && std::string_view("|,;:=").find(c) != std::string_view::npos) {
+      break;
+    }
+  }
+  return begin;
+}
+
+/// The text without one pair of parentheses around all of it, if it has one.
+std::string_view without_parentheses(std::string_view text) {
+  if (!text.starts_with('(')) return text;
+  const JqEnd end = scan_jq(text, 1);
+  const bool is_pair = end.kind == JqEnd::Kind::kCloser && end.at + 1 == text.size();
+  return is_pair ? text.substr(1, text.size() - 2) : text;
+}
+
+/// The signs of a program, outside of its brackets and of `if … end`, that decide what it yields.
+struct Outermost {
+  size_t begin = 0;                  ///< behind the last `|` or `;`
+  std::optional<size_t> assignment;  ///< behind `begin`
+  bool has_looser = false;           ///< an operator there that binds less than an assignment
+};
+
+Outermost outermost_of(std::string_view text) {
+  Outermost found;
+  size_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_in_name(c)) {
+      const size_t end = end_of_name(text, i);
+      const std::string_view word = text.substr(i, end - i);
+      const char before = i == 0 ? ' ' : text[i - 1];
+      const bool is_word = before != '.' && before != '$' && before != '@';
+      if (is_word && word == "if") ++depth;
+      if (is_word && word == "end" && depth > 0) --depth;
+      i = end - 1;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (depth > 0) --depth;
+    } else if (depth == 0) {
+      if (const size_t size = assignment_at(text, i); size > 0) {
+        found.assignment = i;
+        i += size - 1;
+      } else if (c == '|' || c == ';') {
+        found = Outermost{.begin = i + 1};
+      } else if (c == ',' || text.substr(i).starts_with("//")) {
+        found.has_looser = true;
+      }
+    }
+  }
+  return found;
+}
+
+bool is_assignment_in(std::string_view text) {
+  constexpr int kMostSteps = 16;  // deeper ones are not looked into
+  for (int i = 0; i < kMostSteps; ++i) {
+    text = without_blanks(text);
+    if (const std::string_view inside = without_parentheses(text); inside.size() < text.size()) {
+      text = inside;
+      continue;
+    }
+    const Outermost found = outermost_of(text);
+    if (found.has_looser) return false;
+    if (found.assignment) {
+      // `. = false` replaces the input as a whole.
+      return without_blanks(text.substr(found.begin, *found.assignment - found.begin)) != ".";
+    }
+    if (found.begin == 0) return false;
+    text = text.substr(found.begin);
+  }
+  return false;
+}
 
 /// How a query is written in another language, as the program is: `${ … }`; empty if it is none.
 std::string_view foreign_placeholder(std::string_view program) {
@@ -144,18 +264,52 @@ std::string without_literals(std::string_view program) {
   return out;
 }
 
-bool assigns(std::string_view program) {
+bool is_assignment(std::string_view program) { return is_assignment_in(without_literals(program)); }
+
+std::vector<std::string> keys_constructed(std::string_view program) {
   const std::string text = without_literals(program);
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '=') continue;
-    if (i + 1 < text.size() && text[i + 1] == '=') {
-      ++i;  // `==`
-      continue;
-    }
-    const char before = i == 0 ? ' ' : text[i - 1];
-    if (before != '!' && before != '<' && before != '>') return true;
+  std::vector<std::string> keys;
+  // The text between any two quotes in a row: strings, and what stands between them, which is not
+  // a key.
+  for (size_t open = text.find('"'); open != std::string::npos;) {
+    const size_t close = text.find('"', open + 1);
+    if (close == std::string::npos) break;
+    keys.emplace_back(program.substr(open + 1, close - open - 1));
+    open = close;
   }
-  return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!is_in_name(text[i])) continue;
+    const size_t end = end_of_name(text, i);
+    const char before = last_sign(std::string_view(text).substr(0, i), " \t\r\n$");
+    const size_t next = text.find_first_not_of(" \t\r\n", end);
+    const char behind = next == std::string::npos ? ' ' : text[next];
+    const bool is_short = (before == '{' || before == ',') && (behind == ',' || behind == '}');
+    if (behind == ':' || is_short) keys.push_back(text.substr(i, end - i));
+    i = end - 1;
+  }
+  return keys;
+}
+
+std::vector<std::string> keys_assigned(std::string_view program) {
+  const std::string text = without_literals(program);
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t size = assignment_at(text, i);
+    if (size == 0) continue;
+    const size_t begin = begin_of_target(text, i);
+    const std::string_view target = std::string_view(text).substr(begin, i - begin);
+    for (size_t dot = target.find('.'); dot != std::string_view::npos;
+         dot = target.find('.', dot + 1)) {
+      const size_t end = end_of_name(target, dot + 1);
+      const bool is_first = dot == 0 || !ends_term(target[dot - 1]);
+      if (is_first && end > dot + 1) keys.emplace_back(target.substr(dot + 1, end - dot - 1));
+    }
+    // `.["order"]`, `."order"`
+    const std::vector<std::string> quoted = keys_constructed(program.substr(begin, i - begin));
+    keys.insert(keys.end(), quoted.begin(), quoted.end());
+    i += size - 1;
+  }
+  return keys;
 }
 
 size_t find_split_key(std::string_view program, std::string_view key) {
@@ -164,9 +318,7 @@ size_t find_split_key(std::string_view program, std::string_view key) {
   for (size_t at = text.find(path); at != std::string::npos; at = text.find(path, at + 1)) {
     const char before = at == 0 ? ' ' : text[at - 1];
     const char behind = at + path.size() < text.size() ? text[at + path.size()] : ' ';
-    const bool is_from_input =
-        !is_in_name(before) && before != ']' && before != ')' && before != '"' && before != '?';
-    if (is_from_input && !is_in_name(behind)) return at;
+    if (!ends_term(before) && !is_in_name(behind)) return at;
   }
   return std::string::npos;
 }

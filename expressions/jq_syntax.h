@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -40,8 +41,17 @@ Status check_program_text(std::string_view program);
 /// paths can be searched for.
 std::string without_literals(std::string_view program);
 
-/// Whether the program assigns (`=`, `|=`, `+=`, …) anywhere.
-bool assigns(std::string_view program);
+/// Whether the program's last and outermost operation assigns (`=`, `|=`, `+=`, …) to a part of its
+/// input, so that it yields the changed input.
+bool is_assignment(std::string_view program);
+
+/// Returns the keys of the objects that the program may construct: `{order: 1}`, `{order}`. Any
+/// string counts, since it may be a key (`{"order": 1}`, `setpath(["order"]; 1)`).
+std::vector<std::string> keys_constructed(std::string_view program);
+
+/// Returns the first keys of the paths that the program assigns to: of `.order.id |= 1` it is
+/// `order`.
+std::vector<std::string> keys_assigned(std::string_view program);
 
 /// Returns the byte at which the program reads `key`, which has dots in it, as a path of several
 /// steps from the input (`.payment.received`); npos if it does not.

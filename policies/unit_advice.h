@@ -16,4 +16,7 @@ struct UnitAdvice {
 /// For a duration that ends in a number without a unit; nullopt: it has one, or is ISO 8601.
 std::optional<UnitAdvice> advice_on_unit(std::string_view duration);
 
+/// The same for the wait of a retry policy in a text, `fixed(3, 30)`. A wait of 0 needs no unit.
+std::optional<UnitAdvice> advice_on_unit_of_fixed(std::string_view policy);
+
 }  // namespace millrace

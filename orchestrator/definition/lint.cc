@@ -328,13 +328,13 @@ class Linter {
     if (place.rule.object == &retry_grammar()) note_attempts(place);
     const Node& value = place.member.value;
     if (place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration) {
-      check_unit(value, place.path);
+      report_unit(value, place.path, advice_on_unit(value.text));
     }
     if (place.rule.object == &retry_grammar() && value.kind == Node::Kind::kString) {
-      check_unit_of_fixed(value, place.path);
+      report_unit(value, place.path, advice_on_unit_of_fixed(value.text));
     }
     if (place.rule.kind == Kind::kCron && trimmed(value.text).starts_with("@every")) {
-      check_unit(value, place.path);
+      report_unit(value, place.path, advice_on_unit(value.text));
     }
     if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
       findings_.note("lint.scale", place.path, place.member.at,
@@ -345,29 +345,14 @@ class Linter {
   }
 
   /// A number without a unit is milliseconds, which an author of seconds does not see.
-  void check_unit(const Node& value, const std::string& path) {
-    const auto advice = advice_on_unit(value.text);
+  void report_unit(const Node& value, const std::string& path,
+                   const std::optional<UnitAdvice>& advice) {
     if (!advice) return;
     if (value.kind == Node::Kind::kString) {
       findings_.warning("lint.unit", path, value.at, advice->doubt, advice->mend);
     } else {
       findings_.note("lint.unit", path, value.at, advice->doubt, advice->mend);
     }
-  }
-
-  /// The same of the wait in `fixed(3, 30)`. None at all needs no unit.
-  void check_unit_of_fixed(const Node& value, const std::string& path) {
-    std::string_view text = trimmed(value.text);
-    if (!text.ends_with(')')) return;
-    text = trimmed(text.substr(0, text.size() - 1));
-    const std::string_view wait = trimmed(text.substr(text.find(',') + 1));
-    const bool is_number = !wait.empty() &&
-                           wait.find_first_not_of("0123456789") == std::string_view::npos &&
-                           wait.find_first_not_of('0') != std::string_view::npos;
-    if (!is_number) return;
-    findings_.warning("lint.unit", path, value.at,
-                      fmt::format("{} without a unit is milliseconds", wait),
-                      fmt::format("write {}ms), or {}s) for seconds", text, text));
   }
 
   const Node& document_;

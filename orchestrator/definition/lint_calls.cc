@@ -65,7 +65,7 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
       const std::string doubt = fmt::format(
           "nothing ends this call if no worker takes tasks of the service {}", in_quotes(service));
       const std::string mend =
-          "give the action or its function a timeout, such as `scheduleToStartTimeout: 1h`";
+          "give the action or its function a timeout, such as `scheduleToCloseTimeout: 1h`";
       if (names_service) {
         findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt,
                          mend + ", or name the service in the settings of the namespace");

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/ids.h"
 #include "matchers/pattern.h"
-#include "model/error_codes.h"
+#include "model/code_advice.h"
 #include "model/grammar.h"
 #include "model/walk.h"
 #include "orchestrator/definition/lint_graph.h"
@@ -24,10 +25,6 @@ using Kind = KeyRule::Kind;
 /// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
 /// thousands of them.
 constexpr size_t kComparedEntries = 100;
-
-/// Where no code of millrace is near to what is written.
-constexpr std::string_view kUnknownCodeMend =
-    "write one of the codes under \"Errors\" in docs/language.md, or remove this entry";
 
 constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
 constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
@@ -209,7 +206,7 @@ class ErrorLinter {
                           *wider == error->text
                               ? "remove it"
                               : fmt::format("move it before the entry of {}", in_quotes(*wider)));
-      } else if (!check_code(*error, place, error->text)) {
+      } else if (!report_code(*error, place, advice_on_code_glob(error->text))) {
         check_caught(state, *error, place, raised);
       }
       if (before.size() < kComparedEntries) before.push_back(error->text);
@@ -372,7 +369,8 @@ class ErrorLinter {
 
   /// A pattern of Direktiv's vocabulary, in which `catch` comes first.
   void check_pattern(const Node& node, const std::string& path, const Asked& asked) {
-    if (node.kind != Node::Kind::kString || check_pattern_of_codes(node, path)) return;
+    if (node.kind != Node::Kind::kString) return;
+    if (report_code(node, path, advice_on_code_pattern(node.text))) return;
     const auto pattern = Pattern::compile(node.text);
     if (node.text != "*" && !pattern) return;
     if (pattern && node.text != "*" && !has_characters_of_codes((*pattern)->literal())) {
@@ -400,7 +398,7 @@ class ErrorLinter {
     const size_t states = asked.catches.size();
     if (states == 0 || states > kComparedEntries || asked.is_uncaught) return;
     const std::string all = glob_of(node.text);
-    const std::vector<std::string_view> spelt = codes_spelt(node.text);
+    const std::vector<std::string_view> spelt = codes_spelt_by(node.text);
     std::string first;
     for (const std::vector<Node>* entries : asked.catches) {
       const auto end = entries->begin() +
@@ -446,54 +444,11 @@ class ErrorLinter {
     }
   }
 
-  /// What a pattern spells, without the signs that every code of millrace's in a pattern has.
-  static std::string without_signs(const std::string& pattern) {
-    std::string spelt;
-    for (const char c : pattern) {
-      if (c != '\\' && c != '^' && c != '$') spelt += c;
-    }
-    return spelt;
-  }
-
-  /// The codes that a pattern matches which spells codes of millrace's (`direktiv.stateTimeout`,
-  /// anchored or not); none if it spells others.
-  static std::vector<std::string_view> codes_spelt(const std::string& text) {
-    const auto pattern = Pattern::compile(text);
-    if (!pattern || !is_reserved_code(without_signs(text))) return {};
-    std::vector<std::string_view> codes = error_code_names();
-    std::erase_if(codes,
-                  [&](std::string_view code) { return !(*pattern)->matches(std::string(code)); });
-    return codes;
-  }
-
-  /// A pattern that spells one of millrace's codes and matches none of them. Whether it is one.
-  bool check_pattern_of_codes(const Node& value, const std::string& path) {
-    const std::string spelt = without_signs(value.text);
-    const auto pattern = Pattern::compile(value.text);
-    if (!is_reserved_code(spelt) || !pattern) return false;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return (*pattern)->matches(std::string(code));
-    });
-    if (is_known) return false;
-    findings_.warning(
-        "lint.unknown_code", path, value.at,
-        fmt::format("millrace does not raise an error that {} matches", in_quotes(value.text)),
-        mend_of_name(spelt, codes, "this entry", kUnknownCodeMend));
-    return true;
-  }
-
   /// A code that is not to be tried again; it is compared as a whole.
   void check_never(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     const std::string& code = node.text;
-    if (!is_identifier(code)) {
-      findings_.warning("lint.unknown_code", path, node.at,
-                        fmt::format("{} is not an error code", in_quotes(code)),
-                        "write one whole code in each entry, without patterns");
-      return;
-    }
-    if (check_code(node, path, code)) return;
+    if (report_code(node, path, advice_on_whole_code(code))) return;
     if (!asked.raised.any && asked.raised.codes.count(code) == 0) {
       findings_.warning("lint.retry_never", path, node.at,
                         fmt::format("this has no effect: {}", triable_of(asked.raised)),
@@ -511,19 +466,11 @@ class ErrorLinter {
     }
   }
 
-  /// `glob` catches or names error codes; those of millrace are a closed set. Whether it names one
-  /// that is not in it.
-  bool check_code(const Node& value, const std::string& path, const std::string& glob) {
-    if (!is_reserved_code(glob)) return false;
-    const std::vector<std::string_view> codes = error_code_names();
-    const bool is_known = std::any_of(codes.begin(), codes.end(), [&](std::string_view code) {
-      return glob_matches(glob, code);
-    });
-    if (is_known) return false;
-    findings_.warning(
-        "lint.unknown_code", path, value.at,
-        fmt::format("millrace does not raise an error with the code {}", in_quotes(glob)),
-        mend_of_name(glob, codes, "this entry", kUnknownCodeMend));
+  /// Whether there is advice on the entry.
+  bool report_code(const Node& entry, const std::string& path,
+                   const std::optional<CodeAdvice>& advice) {
+    if (!advice) return false;
+    findings_.warning("lint.unknown_code", path, entry.at, advice->doubt, advice->mend);
     return true;
   }
 

@@ -14,9 +14,14 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// Whether a type has signs of a pattern that no type of an event is expected to have.
+/// Whether a type has signs of a pattern that no type of an event is expected to have. `#`, `?` and
+/// `+` may stand in the URI that a type is.
 bool looks_like_pattern(std::string_view type) {
   if (type.starts_with('^') || type.ends_with('$')) return true;
+  if (type == ">" || type.ends_with(".>")) return true;  // NATS
+  if (type.find('{') != std::string_view::npos && type.find('}') != std::string_view::npos) {
+    return true;
+  }
   return type.find_first_of("\\*[|") != std::string_view::npos ||
          type.find(".+") != std::string_view::npos || type.find("(?") != std::string_view::npos;
 }
@@ -31,7 +36,16 @@ void check_types(const Node& document, Findings& findings) {
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     const Node& value = place.member.value;
     const bool is_type = place.rule.kind == Kind::kEventType && value.kind == Node::Kind::kString;
-    if (!is_type || !looks_like_pattern(value.text) || sent.contains(value.text)) return;
+    if (!is_type || sent.contains(value.text)) return;
+    if (trimmed(value.text) != value.text) {
+      findings.warning("lint.literal_type", place.path, value.at,
+                       fmt::format("a type is compared as plain text, and {} begins or ends with a "
+                                   "blank",
+                                   in_quotes(value.text)),
+                       fmt::format("write {}", in_quotes(trimmed(value.text))));
+      return;
+    }
+    if (!looks_like_pattern(value.text)) return;
     findings.warning("lint.literal_type", place.path, value.at,
                      fmt::format("a type is compared as plain text, and {} looks like a pattern",
                                  in_quotes(value.text)),

@@ -88,10 +88,38 @@ struct Lookalike {
   std::string query;  ///< what was probably meant; empty if that cannot be told
 };
 
+/// How much of a text a mend repeats, in bytes.
+constexpr size_t kMostOfText = 40;
+
+bool is_shown(const Lookalike& one) {
+  return !one.query.empty() && one.query.size() <= kMostOfText;
+}
+
+std::string query_of(const Lookalike& one) {
+  return is_shown(one) ? fmt::format("jq({})", one.query) : "jq(…)";
+}
+
 std::string mend_of(const Lookalike& one) {
-  constexpr size_t kMost = 40;
-  return one.query.empty() || one.query.size() > kMost ? "write jq(…) around the query"
-                                                       : fmt::format("write jq({})", one.query);
+  return fmt::format("write {}{}", query_of(one), is_shown(one) ? "" : " around the query");
+}
+
+/// The query that yields the text.
+std::string text_as_query(const std::string& text) {
+  return text.size() > kMostOfText ? "jq(\"…\")" : fmt::format("jq({})", dump_json(Json(text)));
+}
+
+/// The first `jq(…)` of a text in which none is read.
+std::optional<Lookalike> find_query(std::string_view text) {
+  constexpr std::string_view kOpen = "jq(";
+  const size_t at = text.find(kOpen);
+  if (at == std::string_view::npos) return std::nullopt;
+  const size_t begin = at + kOpen.size();
+  const JqEnd end = scan_jq(text, begin);
+  if (end.kind != JqEnd::Kind::kCloser || text[end.at] != ')') {
+    return Lookalike{.text = std::string(text.substr(at)), .query = ""};
+  }
+  return Lookalike{.text = std::string(text.substr(at, end.at + 1 - at)),
+                   .query = std::string(trimmed(text.substr(begin, end.at - begin)))};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -220,9 +248,13 @@ class QueryLinter {
       : document_(document), findings_(findings) {}
 
   void run() {
+    const std::vector<Node>& states = items_of(document_, "states");
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (type_of_state(states[i]) != "foreach") continue;
+      actions_of_foreach_.insert(path_of(path_of("states", i), "action"));
+    }
     walk(document_, workflow_grammar(), "", [&](const Place& place) { gather_keys(place); });
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
-    const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) {
       if (type_of_state(states[i]) == "eventAnd") check_arrays(states[i], path_of("states", i));
     }
@@ -232,9 +264,72 @@ class QueryLinter {
   /// Keys of the data that have dots in them: an event's data stands under its type.
   void gather_keys(const Place& place) {
     const std::string& text = place.member.value.text;
-    if (place.rule.kind == Kind::kEventType && text.find('.') != std::string::npos) {
-      keys_with_dots_.insert(text);
+    if (place.rule.kind == Kind::kEventType) {
+      if (text.find('.') != std::string::npos) {
+        keys_with_dots_.insert(text);
+      } else {
+        makers_[text].insert("");
+      }
+    } else if (place.rule.is("action") || place.rule.is("actions")) {
+      makers_["return"].insert("");
+    } else if (place.rule.is("catch") || place.rule.is("on_failure")) {
+      makers_["error"].insert("");
+    } else if (place.rule.is("transform") || place.rule.is("defaultTransform")) {
+      gather_made_keys(place.member.value, place.path, place.path);
     }
+  }
+
+  /// The keys that a transform gives to the data.
+  void gather_made_keys(const Node& node, const std::string& path, const std::string& transform) {
+    for (const Node& item : node.items) gather_made_keys(item, path, transform);
+    for (const Member& member : node.members) {
+      makers_[member.key].insert(transform);
+      gather_made_keys(member.value, path_of(path, member.key), transform);
+    }
+    if (node.kind != Node::Kind::kString) return;
+    const auto text = path == transform
+                          ? Template::query(node.text)
+                          : Template::literal_or_jq(node.text, Template::Dot::kLiteral);
+    if (!text) return;
+    for (const Program& program : text->programs()) {
+      for (const std::string& key : keys_constructed(program.text)) makers_[key].insert(transform);
+      for (const std::string& key : keys_assigned(program.text)) makers_[key].insert("");
+    }
+  }
+
+  /// The first key of the path that a key with dots would be.
+  static std::string first_of(const std::string& key) { return key.substr(0, key.find('.')); }
+
+  /// Whether the definition itself gives the key to the data that a program at `path` reads. What
+  /// a transform constructs is not there yet when it reads.
+  bool is_made(const std::string& key, const std::string& path) const {
+    const auto makers = makers_.find(key);
+    if (makers == makers_.end()) return false;
+    return std::any_of(makers->second.begin(), makers->second.end(), [&](const std::string& one) {
+      return one.empty() || !path.starts_with(one);
+    });
+  }
+
+  /// Whether the program itself makes the key, in what it passes on by the last `|` before `at`.
+  static bool is_made_before(const std::string& program, size_t at, const std::string& key) {
+    const std::string text = without_literals(program).substr(0, at);
+    size_t pipe = text.rfind('|');
+    while (pipe != std::string::npos && pipe > 0 && text[pipe + 1] == '=') {
+      pipe = text.rfind('|', pipe - 1);
+    }
+    if (pipe == std::string::npos) return false;
+    const std::string before = program.substr(0, pipe);
+    for (const auto& keys : {keys_constructed(before), keys_assigned(before)}) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) return true;
+    }
+    return false;
+  }
+
+  /// Whether the data of a program are the element that a foreach is at.
+  bool reads_element(const std::string& path) const {
+    const size_t action = path.find(".action");
+    return action != std::string::npos && actions_of_foreach_.contains(path.substr(
+                                              0, action + std::string_view(".action").size()));
   }
 
   void check_place(const Place& place) {
@@ -251,6 +346,9 @@ class QueryLinter {
         break;
       case Kind::kCommand:
         if (!is_text || trimmed(value.text) != ".") check_values(value, place.path);
+        break;
+      case Kind::kMessage:
+        if (is_text) check_message(value, place.path);
         break;
       case Kind::kTemplate:
       case Kind::kAttributes:
@@ -318,8 +416,8 @@ class QueryLinter {
     const auto query = Template::query(value.text);
     if (query) {
       check_programs(*query, value, place.path);
-      const bool assigning =
-          place.rule.is("condition") && query->whole() != nullptr && assigns(query->whole()->text);
+      const bool assigning = place.rule.is("condition") && query->whole() != nullptr &&
+                             is_assignment(query->whole()->text);
       if (assigning) {
         findings_.warning("lint.condition_assigns", place.path, value.at,
                           "this condition assigns and yields the changed data, which counts as "
@@ -347,10 +445,21 @@ class QueryLinter {
       return;
     }
     if (const auto query = query_in_text(trimmed(node.text))) {
-      findings_.warning("lint.literal_jq", path, node.at,
-                        fmt::format("{} is text here and not jq", in_quotes(query->text)),
-                        mend_of(*query));
+      findings_.warning(
+          "lint.literal_jq", path, node.at,
+          fmt::format("{} is text here and not jq", in_quotes(query->text)),
+          fmt::format("{}, or {} for the text itself", mend_of(*query), text_as_query(node.text)));
     }
+  }
+
+  /// The text of an error, whose queries stand in `args`.
+  void check_message(const Node& value, const std::string& path) {
+    const auto query =
+        has_jq(value.text) ? find_query(value.text) : query_in_text(trimmed(value.text));
+    if (!query) return;
+    findings_.warning("lint.literal_jq", path, value.at,
+                      fmt::format("{} is text here and not jq", in_quotes(query->text)),
+                      fmt::format("write %s in its place, and {} in `args`", query_of(*query)));
   }
 
   void check_programs(const Template& text, const Node& value, const std::string& path) {
@@ -366,9 +475,10 @@ class QueryLinter {
             fmt::format("this query fails where it uses {}, which is not a format of jq", format),
             fmt::format("write one of {}", fmt::join(kJqFormats, ", ")));
       }
+      if (reads_element(path)) continue;
       std::string rest = program.text;
       for (const std::string& key : keys_with_dots_) {
-        if (!take_split_key(rest, key)) continue;
+        if (!take_split_key(rest, key) || is_made(first_of(key), path)) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
             fmt::format(".{} reads several keys, one within the other, but the data of the event "
@@ -379,13 +489,13 @@ class QueryLinter {
     }
   }
 
-  /// Whether the program reads the key as a path. Each place where it does is then of no other key,
-  /// such as one that this one begins with.
+  /// Whether the program reads the key as a path, where it did not make it itself. Each place where
+  /// it does is then of no other key, such as one that this one begins with.
   static bool take_split_key(std::string& program, const std::string& key) {
     bool found = false;
     for (size_t at = find_split_key(program, key); at != std::string::npos;
          at = find_split_key(program, key)) {
-      found = true;
+      found = found || !is_made_before(program, at, first_of(key));
       program.replace(at, key.size() + 1, key.size() + 1, '_');
     }
     return found;
@@ -446,6 +556,10 @@ class QueryLinter {
   const Node& document_;
   Findings& findings_;
   std::set<std::string, LongestFirst> keys_with_dots_;
+  /// The paths of the transforms that make a key of the data, by the key; "" is something else that
+  /// makes it.
+  std::map<std::string, std::set<std::string>> makers_;
+  std::set<std::string> actions_of_foreach_;  ///< their paths
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/code_advice.h"
 #include "model/document.h"
 #include "model/grammar.h"
 #include "model/walk.h"
@@ -27,12 +28,13 @@ class Warnings {
     const std::optional<Node> node = parse_document(dump_json(policy), none);
     if (!node) return;
     walk(*node, service_grammar(), path, [&](const Place& place) {
+      check_codes(place);
       const Node& value = place.member.value;
-      const bool is_duration =
-          place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration;
-      if (!is_duration || value.kind != Node::Kind::kString) return;
-      if (const auto advice = advice_on_unit(value.text)) {
-        add(place.path, fmt::format("{}; {}", advice->doubt, advice->mend));
+      if (value.kind != Node::Kind::kString) return;
+      if (place.rule.kind == Kind::kDuration || place.rule.instead == Kind::kDuration) {
+        add(place.path, advice_on_unit(value.text));
+      } else if (place.rule.instead == Kind::kRetryText) {
+        add(place.path, advice_on_unit_of_fixed(value.text));
       }
     });
   }
@@ -57,6 +59,24 @@ class Warnings {
   Json take() && { return std::move(all_); }
 
  private:
+  void check_codes(const Place& place) {
+    const bool is_pattern = place.rule.is("codes");
+    const bool is_whole =
+        place.rule.is("nonRetryableErrors") || place.rule.is("nonRetryableErrorTypes");
+    if (!is_pattern && !is_whole) return;
+    const std::vector<Node>& codes = place.member.value.items;
+    for (size_t i = 0; i < codes.size(); ++i) {
+      add(path_of(place.path, i),
+          is_pattern ? advice_on_code_pattern(codes[i].text) : advice_on_whole_code(codes[i].text));
+    }
+  }
+
+  /// Of a doubt and its mend.
+  template <typename Advice>
+  void add(const std::string& path, const std::optional<Advice>& advice) {
+    if (advice) add(path, fmt::format("{}; {}", advice->doubt, advice->mend));
+  }
+
   void add(const std::string& path, const std::string& message) {
     if (all_.size() < kMostWarnings) all_.push_back({{"path", path}, {"message", message}});
   }

@@ -73,16 +73,21 @@ TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
 
 TEST(SettingsWarnings, SayWhatIsValidAndNeverHappens) {
   World world;
-  const Json settings = Json::parse(R"({
+  const Json settings = Json::parse(R"json({
     "services": {
       "mail": {"queue": "millrace.tasks.default.mail", "maxRuntime": "30", "maxInactivity": 500,
                "retries": {"maxAttempts": 3, "delay": "5"}},
       "pay": {"url": "http://pay", "deadline": {"timeout": "60", "errorOnTimeout": true}},
-      "ship": {"url": "http://ship", "maxRuntime": "30s"}},
+      "ship": {"url": "http://ship", "maxRuntime": "30s"},
+      "bill": {"url": "http://bill", "retry": "fixed(3, 5)"},
+      "send": {"url": "http://send",
+               "retries": {"max_attempts": 3, "codes": ["direktiv.statetimeout", "late"]}},
+      "sort": {"url": "http://sort", "scheduleToCloseTimeout": "1m",
+               "retries": {"maximumAttempts": 3, "nonRetryableErrorTypes": ["millrace.posion"]}}},
     "webhooks": [
       {"url": "http://a", "types": ["millrace.instance.complete", "millrace.step.*", "order.paid"],
        "retries": {"vocabulary": "steep", "maxAttempts": 3, "delay": "5"}},
-      {"url": "http://b"}]})");
+      {"url": "http://b", "retries": "fixed(3, 5)"}]})json");
   const Json answer = world.must(CreateNamespace{.name = "default", .settings = settings});
   std::string said;
   for (const Json& one : answer.at("warnings")) {
@@ -94,13 +99,22 @@ TEST(SettingsWarnings, SayWhatIsValidAndNeverHappens) {
                               "30ms, or 30s for seconds\n"),
                     HasSubstr("services.mail.retries.delay: 5 without a unit is milliseconds"),
                     HasSubstr("services.pay.deadline.timeout: 60 without a unit is milliseconds"),
+                    HasSubstr("services.bill.retry: 5 without a unit is milliseconds; write "
+                              "fixed(3, 5ms), or fixed(3, 5s) for seconds\n"),
+                    HasSubstr("services.send.retries.codes[0]: millrace does not raise an error "
+                              "that \"direktiv.statetimeout\" matches; did you mean "
+                              "\"direktiv.stateTimeout\"? If not, remove this entry\n"),
+                    HasSubstr("services.sort.retries.nonRetryableErrorTypes[0]: millrace does not "
+                              "raise an error with the code \"millrace.posion\"; did you mean "
+                              "\"millrace.poison\"? If not, remove this entry\n"),
                     HasSubstr("webhooks[0].retries.delay: 5 without a unit"),
+                    HasSubstr("webhooks[1].retries: 5 without a unit"),
                     HasSubstr("webhooks[0].types[0]: no event has the type "
                               "\"millrace.instance.complete\", so none is sent for it; did you "
                               "mean \"millrace.instance.completed\"?\n"),
                     HasSubstr("webhooks[0].types[2]: no event has the type \"order.paid\", so none "
                               "is sent for it; write one of millrace.instance.started, ")));
-  EXPECT_THAT(answer.at("warnings"), SizeIs(6)) << said;
+  EXPECT_THAT(answer.at("warnings"), SizeIs(10)) << said;
   const Snapshot view = *Snapshot::take(world.environment());
   EXPECT_EQ(world.queries().namespaces(view).value()["items"][0]["settingsWarnings"],
             answer.at("warnings"));

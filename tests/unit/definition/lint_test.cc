@@ -664,10 +664,16 @@ TEST(LintOfCalls, PointsOutACallThatNothingEnds) {
     return service == "stock" && !is_global;
   };
   EXPECT_THAT(places_of(kCode, unbounded, {.names_service = names_stock}), IsEmpty());
+  EXPECT_THAT(notes_of(unbounded),
+              ElementsAre("note states[0].action.function: nothing ends this call if no worker "
+                          "takes tasks of the service \"stock\"; give the action or its function a "
+                          "timeout, such as `scheduleToCloseTimeout: 1h` [lint.call_unbounded]"));
   for (const std::string& bounded :
        {text("timeouts: {interrupt: 1h}", "", "", ""), text("workflowRunTimeout: 1h", "", "", ""),
-        text("", ", scheduleToStartTimeout: 1h", "", ""), text("", "", ", timeout: 1h", ""),
+        text("", ", scheduleToCloseTimeout: 1h", "", ""),
+        text("", "", "", ", scheduleToCloseTimeout: 1h"), text("", "", ", timeout: 1h", ""),
         text("", "", "", ", maxRuntime: 1h")}) {
+    EXPECT_NE(load_and_lint(bounded, nullptr).workflow, nullptr) << bounded;
     EXPECT_THAT(places_of(kCode, bounded, {}), IsEmpty()) << bounded;
   }
 }
@@ -688,6 +694,23 @@ states:
                           "the code \"Direktiv.statetimeout\"; did you mean "
                           "\"direktiv.stateTimeout\"? If not, remove this entry "
                           "[lint.unknown_code]"));
+}
+
+TEST(LintOfCodes, TakesAPatternWithAnAlternativeThatAFunctionMayRaise) {
+  const auto warnings = [](const char* code) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
+                    "retries: {{max_attempts: 2, codes: ['{}']}}}}}}]",
+                    code));
+  };
+  for (const char* code : {"direktiv.x|foo", "foo|direktiv.x", "direktiv.x|", "(direktiv.x|foo)",
+                           R"(^direktiv\.x$|^foo$)"}) {
+    EXPECT_THAT(warnings(code), IsEmpty()) << code;
+  }
+  for (const char* code : {"direktiv.x", "direktiv.x|millrace.y", R"(direktiv\.(x|y))",
+                           "direktiv.x[|]foo", R"(direktiv.x\|foo)"}) {
+    EXPECT_THAT(warnings(code), ElementsAre(HasSubstr("lint.unknown_code"))) << code;
+  }
 }
 
 TEST(LintOfCodes, SaysWhatAStateCanRaise) {
@@ -795,6 +818,123 @@ TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
   EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
 }
 
+/// The warnings of a definition that waits for `order.new` and `user.name`, and then has these
+/// states.
+std::vector<std::string> warnings_behind_events(const std::string& states) {
+  std::vector<std::string> found = warnings_of(
+      fmt::format("id: a\nfunctions: [{{id: f, type: subflow, workflow: w}}]\nstates:\n"
+                  "- id: wait\n  type: eventAnd\n"
+                  "  events: [{{type: order.new}}, {{type: user.name}}]\n  transition: s\n{}",
+                  states));
+  std::erase_if(found, [](const std::string& one) { return one.ends_with("[lint.unused]"); });
+  return found;
+}
+
+TEST(LintOfQueries, TakesAPathWhoseFirstKeyTheDefinitionMakes) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: {new: .["order.new"]}})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: noop, transform: {order: {new: 'jq(.["order.new"])'}}, transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: jq(.user = .return), transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: 'jq({user: .return})', transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: noop, transform: jq(.order.new += 1)}
+)",
+                             R"(
+- {id: s, type: noop, log: 'jq({order: {new: .new}} | .order.new)'}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.users), action: {function: f, input: jq(.user.name)}}
+)",
+                             R"(
+- {id: s, type: consumeEvent, event: {type: user}, transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), IsEmpty()) << states;
+  }
+}
+
+TEST(LintOfQueries, PointsOutAPathWhoseFirstKeyIsMadeElsewhere) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: .order.new})'}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f, input: 'jq({order: .order.new})'}}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.order.new), action: {function: f}}
+)",
+                             R"(
+- {id: s, type: noop, transform: 'jq({orders: .a})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), ElementsAre(HasSubstr("lint.split_key"))) << states;
+  }
+}
+
+TEST(LintOfQueries, PointsOutAnAssignmentThatAConditionYields) {
+  const auto warnings = [](const char* condition) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: switch, conditions: "
+                    "[{{condition: 'jq({})'}}]}}]",
+                    condition));
+  };
+  for (const char* condition : {".a = 3", ".a | .b = 3", "(.a = 3)"}) {
+    EXPECT_THAT(warnings(condition), ElementsAre(HasSubstr("lint.condition_assigns"))) << condition;
+  }
+  for (const char* condition : {".return.updated |= . // 0 | .return.updated > 3",
+                                "(.a = 1).a == 1", "(.a == 1) and (.b = 2)", "(.a = 3) | .a"}) {
+    EXPECT_THAT(warnings(condition), IsEmpty()) << condition;
+  }
+}
+
+TEST(LintOfQueries, PointsOutAQueryInTheMessageOfAnError) {
+  const auto warnings = [](const char* message) {
+    return warnings_of(fmt::format(
+        "id: a\nstates: [{{id: a, type: error, error: late, message: '{}'}}]", message));
+  };
+  for (const auto& [message, part] :
+       std::vector<std::pair<const char*, const char*>>{{"${ .x }", "${ .x }"},
+                                                        {"{{ .x }}", "{{ .x }}"},
+                                                        {".x", ".x"},
+                                                        {"order jq(.x) is late", "jq(.x)"}}) {
+    EXPECT_THAT(warnings(message), ElementsAre(fmt::format(
+                                       "warning states[0].message: \"{}\" is text here and not jq; "
+                                       "write %s in its place, and jq(.x) in `args` "
+                                       "[lint.literal_jq]",
+                                       part)));
+  }
+  EXPECT_THAT(warnings("the order is late"), IsEmpty());
+}
+
+TEST(LintOfEvents, PointsOutATypeThatLooksLikeAPattern) {
+  const auto warnings = [](const char* type) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: '{}'}}}}]", type));
+  };
+  for (const char* type : {"order.>", ">", "order.{a,b}", "order.*"}) {
+    EXPECT_THAT(warnings(type), ElementsAre(HasSubstr("looks like a pattern"))) << type;
+  }
+  for (const char* type : {" order", "order "}) {
+    EXPECT_THAT(warnings(type), ElementsAre(HasSubstr("begins or ends with a blank; write "
+                                                      "\"order\" [lint.literal_type]")))
+        << type;
+  }
+  for (const char* type : {"order", "https://a.test/b?c=d+e#f", "order->paid"}) {
+    EXPECT_THAT(warnings(type), IsEmpty()) << type;
+  }
+}
+
 /// The warning of a value of `context` without its severity and place; empty: there is none.
 std::string warning_of_pattern(const char* state, const std::string& value) {
   Findings findings;
@@ -829,11 +969,15 @@ TEST(LintOfQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
                                          {"jq (.order)", "jq (.order)", ".order"},
                                          {".order", ".order", ".order"},
                                          {".order[0].id", ".order[0].id", ".order[0].id"}}) {
-    const std::string mend = fmt::format("; write jq({}) [lint.literal_jq]", row.query);
     EXPECT_EQ(warning_of_pattern(kConsume, row.text),
-              fmt::format("\"{}\" is a pattern here and not jq{}", row.part, mend));
+              fmt::format("\"{}\" is a pattern here and not jq; write jq({}) [lint.literal_jq]",
+                          row.part, row.query));
+    const std::string constant = fmt::format("jq(\"{}\")", row.text);
     EXPECT_EQ(warning_of_pattern(kData, row.text),
-              fmt::format("\"{}\" is text here and not jq{}", row.part, mend));
+              fmt::format("\"{}\" is text here and not jq; write jq({}), or {} for the text itself "
+                          "[lint.literal_jq]",
+                          row.part, row.query, constant));
+    EXPECT_EQ(warning_of_pattern(kData, constant), "");
   }
   // In a pattern only: as data these may be meant.
   for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{

@@ -1,9 +1,13 @@
 #include "expressions/jq_syntax.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace {
 namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
 
 TEST(JqSyntax, FindsTheClosingParenthesisOfWhatIsAroundTheText) {
   struct Row {
@@ -88,12 +92,60 @@ TEST(JqSyntax, BlanksCommentsAndTheTextOfStringsInPlace) {
 
 TEST(JqSyntax, TellsAssignmentsFromComparisons) {
   for (const char* program :
-       {".a = 3", ".a|=3", ".a += 1", ".a //= 1", "(.a=1)|.b", R"x("\(.a = 1)")x"}) {
-    EXPECT_TRUE(assigns(program)) << program;
+       {".a = 3", ".a|=3", ".a += 1", ".a //= 1", " ((.a=1)) ", ".a | .b = 3", ".a | (.b = 3)",
+        ". as $x | .a = $x", ".a = 1 | .b = 2", ".a = (.b == 3)", ".a = .b or .c",
+        "def f: .x; .a = f", ".a == 1 and .b = 2"}) {
+    EXPECT_TRUE(is_assignment(program)) << program;
   }
-  for (const char* program : {".a == 3", ".a != 3", ".a <= 3", ".a>=3", R"(.a == "b = c")",
-                              ".a # = 3", ".a == .b and .c==.d"}) {
-    EXPECT_FALSE(assigns(program)) << program;
+  for (const char* program : {".a == 3",
+                              ".a != 3",
+                              ".a <= 3",
+                              ".a>=3",
+                              R"(.a == "b = c")",
+                              ".a # = 3",
+                              ".a == .b and .c==.d",
+                              "(.a=1)|.b",
+                              "(.a = 1).a == 1",
+                              "(.a == 1) and (.b = 2)",
+                              ".a |= . // 0 | .a > 3",
+                              ".a // .b = 3",
+                              ".a = 1, .b",
+                              ". = false",
+                              R"x("\(.a = 1)")x",
+                              "[.a = 1]",
+                              "if .a then .b = 1 else .c end",
+                              "def f: .a = 1; f | .b",
+                              "",
+                              "("}) {
+    EXPECT_FALSE(is_assignment(program)) << program;
+  }
+}
+
+TEST(JqSyntax, ListsTheKeysThatAProgramConstructs) {
+  for (const auto& [program, key] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"{order: 1}", "order"},
+           {"{a, order : {b: 1}}", "order"},
+           {"{order}", "order"},
+           {"{a: 1, $order}", "order"},
+           {R"({"order": 1})", "order"},
+           {R"(setpath(["order", "id"]; 1))", "order"}}) {
+    EXPECT_THAT(keys_constructed(program), Contains(key)) << program;
+  }
+  for (const char* program : {".order", "{a: .order}", "{a: .order, b: .order}", ". # {order: 1}",
+                              R"({a: "the order"})", "[order, .a] | {a}"}) {
+    EXPECT_THAT(keys_constructed(program), Not(Contains("order"))) << program;
+  }
+}
+
+TEST(JqSyntax, ListsTheFirstKeysThatAProgramAssignsTo) {
+  for (const char* program :
+       {".order = 1", ".order.id |= 1", ".a = 1 | .order[0].id += 1", "(.a, .order) = 1",
+        R"(.["order"].id = 1)", R"(."order" = 1)", "[.[] | .order //= 1]"}) {
+    EXPECT_THAT(keys_assigned(program), Contains("order")) << program;
+  }
+  for (const char* program :
+       {".order", ".a = .order", ".a.order = 1", ".order == 1", ".order | .a = 1"}) {
+    EXPECT_THAT(keys_assigned(program), Not(Contains("order"))) << program;
   }
 }
 
