@@ -30,6 +30,16 @@ constexpr std::string_view kNewerFunctions[] = {
     "ltrim",   "pick",  "rtrim",   "scan/2",      "skip",
     "toarray", "trim",  "trimstr"};
 
+/// Words of other languages, and what to write for them.
+constexpr std::pair<std::string_view, std::string_view> kForeignWords[] = {
+    {"True", "`true`"},
+    {"False", "`false`"},
+    {"None", "`null`"},
+    {"nil", "`null`"},
+    {"undefined", "`null`"},
+    {"NULL", "`null`"},
+    {"jq", "the query alone, without `jq(…)`"}};
+
 /// The message of a complaint whose text is `before` + something + `behind`: that something.
 std::optional<std::string_view> between(std::string_view what, std::string_view before,
                                         std::string_view behind) {
@@ -386,6 +396,9 @@ class Explainer {
       if (at >= head.size() + 2 && code_[at - head.size() - 2] == '.') {
         return fmt::format("; write `.[\"{}-{}\"]` for a key with a hyphen", head, name);
       }
+    }
+    for (const auto& [foreign, mend] : kForeignWords) {
+      if (name == foreign) return fmt::format("; write {}", mend);
     }
     std::vector<std::string_view> names;
     for (const std::string_view one : functions_) {

@@ -187,7 +187,9 @@ JqEnd scan_jq(std::string_view text, size_t from) {
       case ']':
       case '}':
         if (open.empty()) return {JqEnd::Kind::kCloser, i};
-        if (closer_of(open.back().first) != c) return {JqEnd::Kind::kMismatch, i};
+        if (closer_of(open.back().first) != c) {
+          return {JqEnd::Kind::kMismatch, i, open.back().second};
+        }
         open.pop_back();
         break;
       default:
@@ -196,6 +198,12 @@ JqEnd scan_jq(std::string_view text, size_t from) {
   }
   if (!open.empty()) return {JqEnd::Kind::kOpen, open.back().second};
   return {JqEnd::Kind::kEnd, text.size()};
+}
+
+std::string describe_mismatch(std::string_view text, const JqEnd& end) {
+  return fmt::format("the `{}` at {} is not closed; write `{}` before the `{}` at {}",
+                     text[end.open], place_in(text, end.open), closer_of(text[end.open]),
+                     text[end.at], place_in(text, end.at));
 }
 
 Status check_program_text(std::string_view program) {
@@ -223,8 +231,9 @@ Status check_program_text(std::string_view program) {
           fmt::format("the `{}` at {} of the jq program is not closed; write the `{}` that "
                       "is missing",
                       program[end.at], place_in(program, end.at), closer_of(program[end.at])));
-    case JqEnd::Kind::kCloser:
     case JqEnd::Kind::kMismatch:
+      return fail("jq.unbalanced", describe_mismatch(program, end));
+    case JqEnd::Kind::kCloser:
       break;
   }
   return fail("jq.unbalanced",

@@ -21,15 +21,19 @@ struct JqEnd {
     kEnd,       ///< the text is over and everything is closed
     kOpen,      ///< the text is over within a bracket or a string that began at `at`
     kCloser,    ///< at `at` stands a closing bracket that nothing in the text opened
-    kMismatch,  ///< at `at` stands a closing bracket of another kind than what is open
+    kMismatch,  ///< at `at` stands a closing bracket of another kind than the one open at `open`
   };
   Kind kind;
   size_t at;
+  size_t open = 0;
 };
 
 /// Reads jq text from byte `from` on, past strings (with the interpolations in them), comments and
 /// pairs of brackets.
 JqEnd scan_jq(std::string_view text, size_t from = 0);
+
+/// What is wrong where reading ended with kMismatch; the places are columns of `text`.
+std::string describe_mismatch(std::string_view text, const JqEnd& end);
 
 /// Checks what can be checked of a program without jq. Errors: `jq.too_long`, `jq.empty`,
 /// `jq.malformed` (a NUL byte), `jq.unbalanced` (brackets or quotes; names the place), `jq.syntax`

@@ -136,7 +136,10 @@ class Template::Reader {
             fmt::format("the `jq(` at {} has no closing parenthesis; write `)` behind the query",
                         place_in(text, at)));
       }
-      if (end.kind == JqEnd::Kind::kMismatch || text[end.at] != ')') {
+      if (end.kind == JqEnd::Kind::kMismatch) {
+        return fail("jq.unbalanced", describe_mismatch(text, end));
+      }
+      if (text[end.at] != ')') {
         return fail("jq.unbalanced",
                     fmt::format("the `{}` at {} closes nothing in the `jq(` at {}", text[end.at],
                                 place_in(text, end.at), place_in(text, at)));

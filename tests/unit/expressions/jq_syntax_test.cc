@@ -74,6 +74,8 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
   EXPECT_EQ(
       check_program_text(".a]").error().message,
       "the `]` at column 3 of the jq program closes nothing; remove it, or write what it closes");
+  EXPECT_EQ(check_program_text("({a: .b)").error().message,
+            "the `{` at column 2 is not closed; write `}` before the `)` at column 8");
   EXPECT_EQ(check_program_text("${ .order }").error().message,
             "`${ … }` is not jq; write jq(…) around the query");
 }
