@@ -9,6 +9,8 @@
 #include "bench/lifecycles.h"
 #include "bench/rows.h"
 #include "bench/workflows.h"
+#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/store/check/store_check.h"
 #include "orchestrator/store/environment.h"
 #include "orchestrator/store/transaction.h"
 
@@ -40,6 +42,15 @@ double scan_seconds(const std::filesystem::path& data) {
                                              return true;
                                            });
   CHECK(bytes > 0);
+  return watch.seconds();
+}
+
+/// How long the check of the store takes, in this process.
+double verify_seconds(const std::filesystem::path& data) {
+  const Stopwatch watch;
+  const auto report = check_folder(data, {}, store_check_options());
+  CHECK(report.has_value(), "{}", report.error().message);
+  CHECK(report->sound());
   return watch.seconds();
 }
 
@@ -77,9 +88,12 @@ void among(size_t waiting) {
   row("  on disk, with its history", each(disk));
   process.kill();
   const double scan = scan_seconds(data);
+  const double verify = verify_seconds(data);
   const double start = process.start();
   row(fmt::format("kill -9 to ready, {}", beside), fmt::format("{:.2f} s", start),
       fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, start / scan));
+  row(fmt::format("millrace verify --data, {}", beside), fmt::format("{:.2f} s", verify),
+      fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, verify / scan));
   row("  anonymous memory of each then", each(process.anonymous_memory() - empty));
 }
 
