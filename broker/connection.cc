@@ -17,11 +17,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/thread.h"
 #include "broker/connect_failure.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/nkey.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

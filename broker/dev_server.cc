@@ -26,10 +26,10 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "base/programs.h"
 #include "base/time.h"
 #include "broker/connection.h"
 #include "broker/json_fields.h"
+#include "os/programs.h"
 
 namespace millrace {
 namespace {

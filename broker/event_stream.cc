@@ -13,12 +13,12 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
-#include "base/crash_point.h"
-#include "base/thread.h"
 #include "broker/incoming.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
 #include "broker/stored_message.h"
+#include "os/crash_point.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -16,12 +16,12 @@
 
 #include <fmt/format.h>
 
-#include "base/crash_point.h"
-#include "base/thread.h"
 #include "broker/json_fields.h"
 #include "broker/listening.h"
 #include "broker/nats_status.h"
 #include "broker/wire.h"
+#include "os/crash_point.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

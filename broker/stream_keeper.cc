@@ -4,7 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "base/thread.h"
+#include "os/thread.h"
 
 namespace millrace {
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/thread.h"
 #include "broker/json_fields.h"
 #include "broker/listening.h"
 #include "broker/nats_status.h"
 #include "broker/publisher.h"
 #include "broker/stored_message.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -16,8 +16,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/crash_point.h"
-#include "base/thread.h"
 #include "broker/listening.h"
 #include "broker/nats_status.h"
 #include "broker/publisher.h"
@@ -28,6 +26,8 @@
 #include "broker/task_message.h"
 #include "broker/task_results.h"
 #include "broker/wire.h"
+#include "os/crash_point.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/thread.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/stored_message.h"
 #include "broker/task_message.h"
+#include "os/thread.h"
 
 namespace millrace {
 

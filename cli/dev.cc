@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/descriptor_limit.h"
 #include "broker/dev_server.h"
 #include "cli/end_reason.h"
 #include "cli/serve.h"
 #include "cli/server.h"
 #include "cli/signals.h"
 #include "cli/workflow_folder.h"
-#include "orchestrator/store/scratch_folder.h"
+#include "os/descriptor_limit.h"
+#include "os/scratch_folder.h"
 
 namespace millrace {
 namespace {

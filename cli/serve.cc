@@ -7,10 +7,10 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "base/descriptor_limit.h"
 #include "cli/end_reason.h"
 #include "cli/server.h"
 #include "cli/signals.h"
+#include "os/descriptor_limit.h"
 
 namespace millrace {
 namespace {

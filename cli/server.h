@@ -8,13 +8,13 @@
 #include <memory>
 #include <string>
 
-#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
 #include "broker/stream_options.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/runtime/service.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
-#include "base/read_file.h"
 #include "cli/definition_files.h"
 #include "cli/verbs.h"
+#include "os/read_file.h"
 #include "scenarios/scenario_names.h"
 
 namespace millrace {

@@ -11,10 +11,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
-#include "base/read_file.h"
 #include "cli/definition_files.h"
 #include "model/document.h"
+#include "os/descriptor.h"
+#include "os/read_file.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 # Includes are written from the root of the tree ("base/result.h"), so an include says which room it enters.
 
 option(MILLRACE_WERROR "Warnings are errors" ON)
-option(MILLRACE_FAULTS "Crash points (base/crash_point.h), and the tests that use them" OFF)
+option(MILLRACE_FAULTS "Crash points (os/crash_point.h), and the tests that use them" OFF)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
 add_library(millrace_flags INTERFACE)

@@ -13,8 +13,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "base/programs.h"
-#include "base/thread.h"
 #include "functions/container_command.h"
 #include "functions/container_inbox.h"
 #include "functions/container_jobs.h"
@@ -23,6 +21,8 @@
 #include "functions/isolated.h"
 #include "functions/output_lines.h"
 #include "functions/ready_probe.h"
+#include "os/programs.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

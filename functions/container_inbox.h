@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "model/task.h"
 #include "orchestrator/runtime/seams.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

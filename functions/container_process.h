@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #include "base/result.h"
-#include "functions/child_process.h"
+#include "os/child_process.h"
 
 namespace millrace {
 

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/descriptor.h"
 #include "base/json.h"
 #include "functions/archive.h"
 #include "model/variable.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 namespace {

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/descriptor.h"
 #include "base/time.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

@@ -17,11 +17,11 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "base/thread.h"
 #include "gateway/connection.h"
 #include "gateway/lanes.h"
 #include "gateway/problem.h"
 #include "model/findings.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "gateway/bearer_token.h"
 #include "gateway/routes.h"
 #include "orchestrator/runtime/service.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/store/scratch_folder.h"
+#include "os/scratch_folder.h"
 #include "scenarios/judge.h"
 #include "scenarios/stage.h"
 

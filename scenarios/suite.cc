@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/read_file.h"
 #include "model/document.h"
+#include "os/read_file.h"
 
 namespace millrace {
 namespace {

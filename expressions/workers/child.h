@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
-#include "base/descriptor.h"
 #include "base/result.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/thread.h"
 #include "expressions/workers/jq_program.h"
 #include "expressions/workers/worker.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

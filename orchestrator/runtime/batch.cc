@@ -4,11 +4,11 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crash_point.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/store/variables.h"
+#include "os/crash_point.h"
 #include "states/state.h"
 
 namespace millrace {

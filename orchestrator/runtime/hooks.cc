@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/crash_point.h"
 #include "orchestrator/store/secrets.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "base/crash_point.h"
 #include "orchestrator/runtime/outbox.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {

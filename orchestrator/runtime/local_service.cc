@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "base/thread.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/runtime/settings.h"
 #include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/tables.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include "base/crash_point.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 

@@ -9,10 +9,10 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
-#include "base/crash_point.h"
-#include "base/thread.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/runtime/read_ahead.h"
+#include "os/crash_point.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

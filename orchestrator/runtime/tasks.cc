@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/crash_point.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/variables.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {

@@ -12,7 +12,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 namespace {

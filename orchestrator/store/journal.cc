@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crash_point.h"
 #include "orchestrator/store/codec.h"
 #include "orchestrator/store/store_error.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/crash_point.h"
-#include "base/thread.h"
 #include "orchestrator/store/store_error.h"
+#include "os/crash_point.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-// The process dies at each crash point (base/crash_point.h) at its first three passings, in each
+// The process dies at each crash point (os/crash_point.h) at its first three passings, in each
 // type of state; or its disk fails at the nth sync. What comes of it after the restart must be what
 // would have come without.
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/crash_point.h"
+#include "os/crash_point.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"

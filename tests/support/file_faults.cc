@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/crash_point.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {

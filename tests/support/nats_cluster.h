@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "os/descriptor.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {

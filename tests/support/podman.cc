@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/programs.h"
+#include "os/programs.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {

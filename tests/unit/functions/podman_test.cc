@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/programs.h"
 #include "functions/container.h"
+#include "os/programs.h"
 #include "tests/support/process.h"
 #include "tests/unit/functions/told_tasks.h"
 #include "tests/unit/store/folder.h"

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "base/descriptor.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

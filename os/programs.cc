@@ -1,4 +1,4 @@
-#include "base/programs.h"
+#include "os/programs.h"
 
 #include <cstdlib>
 #include <sstream>

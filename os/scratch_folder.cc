@@ -1,4 +1,4 @@
-#include "orchestrator/store/scratch_folder.h"
+#include "os/scratch_folder.h"
 
 #include <cstdlib>
 

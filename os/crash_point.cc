@@ -1,4 +1,4 @@
-#include "base/crash_point.h"
+#include "os/crash_point.h"
 
 #include <atomic>
 #include <charconv>

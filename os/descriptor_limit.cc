@@ -1,4 +1,4 @@
-#include "base/descriptor_limit.h"
+#include "os/descriptor_limit.h"
 
 #include <algorithm>
 #include <cerrno>

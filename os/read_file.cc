@@ -1,4 +1,4 @@
-#include "base/read_file.h"
+#include "os/read_file.h"
 
 #include <array>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "base/descriptor.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 namespace {

@@ -13,8 +13,8 @@
 #include <poll.h>
 #include <sys/types.h>
 
-#include "base/descriptor.h"
 #include "base/result.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "functions/child_process.h"
+#include "os/child_process.h"
 
 #include <array>
 #include <cerrno>
