@@ -15,8 +15,8 @@
 #include <tl/expected.hpp>
 
 #include "base/time.h"
-#include "functions/http_client.h"
 #include "functions/signs_of_life.h"
+#include "http/http_client.h"
 #include "model/task.h"
 #include "orchestrator/runtime/seams.h"
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "functions/http_call.h"
-#include "functions/http_client.h"
+#include "http/http_client.h"
 
 namespace millrace {
 

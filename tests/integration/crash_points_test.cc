@@ -16,7 +16,7 @@
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"
-#include "tests/unit/functions/http_peer.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {

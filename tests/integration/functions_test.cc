@@ -6,7 +6,7 @@
 
 #include "tests/support/millrace_server.h"
 #include "tests/support/raw_nats_client.h"
-#include "tests/unit/functions/http_peer.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {

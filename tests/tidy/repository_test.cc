@@ -204,8 +204,8 @@ int nowhere(int a);)"},
                                 "a.used(); a.asked(); other(); } void in_macro(int) {}"}),
               ElementsAre("never", "nowhere", "unused"));
   const std::set<std::string> rooms = {
-      "base",     "broker", "cli",          "cloudevents", "expressions", "functions", "gateway",
-      "matchers", "model",  "orchestrator", "policies",    "scenarios",   "states"};
+      "base", "broker",   "cli",   "cloudevents",  "expressions", "functions", "gateway",
+      "http", "matchers", "model", "orchestrator", "policies",    "scenarios", "states"};
   std::vector<std::string> headers;
   std::vector<std::string> sources;
   for (const auto& path : all_files()) {

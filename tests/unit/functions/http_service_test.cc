@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
-#include "tests/unit/functions/http_peer.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "functions/http_client.h"
+#include "http/http_client.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/process.h"
-#include "tests/unit/functions/http_peer.h"
+#include "tests/unit/http/http_peer.h"
 #include "tests/unit/store/folder.h"
 
 namespace millrace {

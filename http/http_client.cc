@@ -1,4 +1,4 @@
-#include "functions/http_client.h"
+#include "http/http_client.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "functions/webhook.h"
+#include "http/webhook.h"
 
 #include <atomic>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/http_binding.h"
-#include "tests/unit/functions/http_peer.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "functions/http_client.h"
+#include "http/http_client.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "functions/webhook.h"
+#include "http/webhook.h"
 
 #include <charconv>
 #include <memory>
