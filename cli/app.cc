@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/token_file.h"
-#include "model/findings.h"
+#include "language/findings.h"
 #include "policies/duration.h"
 
 namespace millrace {

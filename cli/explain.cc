@@ -6,9 +6,9 @@
 
 #include "cli/verbs.h"
 #include "cloudevents/headers.h"
-#include "model/editor_schema.h"
-#include "model/findings.h"
-#include "model/grammar.h"
+#include "language/editor_schema.h"
+#include "language/findings.h"
+#include "language/grammar.h"
 
 namespace millrace {
 namespace {

@@ -1,7 +1,7 @@
-#include "model/graph.h"
+#include "language/graph.h"
 
 #include "cli/verbs.h"
-#include "model/document.h"
+#include "language/document.h"
 #include "scenarios/scenario_names.h"
 
 namespace millrace {

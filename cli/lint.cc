@@ -1,5 +1,5 @@
 #include "cli/verbs.h"
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 

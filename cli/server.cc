@@ -27,7 +27,7 @@
 #include "gateway/server.h"
 #include "http/http_client.h"
 #include "http/webhook.h"
-#include "model/document.h"
+#include "language/document.h"
 #include "model/hops.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/local_service.h"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "cli/verbs.h"
-#include "model/document.h"
-#include "model/findings.h"
+#include "language/document.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

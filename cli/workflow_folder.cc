@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/definition_files.h"
-#include "model/document.h"
+#include "language/document.h"
 #include "os/descriptor.h"
 #include "os/read_file.h"
 

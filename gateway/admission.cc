@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

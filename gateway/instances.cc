@@ -7,7 +7,7 @@
 
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/excerpt.h"
 #include "cloudevents/percent.h"
 #include "gateway/problem.h"
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

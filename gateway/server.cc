@@ -20,7 +20,7 @@
 #include "gateway/connection.h"
 #include "gateway/lanes.h"
 #include "gateway/problem.h"
-#include "model/findings.h"
+#include "language/findings.h"
 #include "os/thread.h"
 
 namespace millrace {

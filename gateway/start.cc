@@ -13,8 +13,8 @@
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
-#include "model/findings.h"
-#include "model/own_policy.h"
+#include "language/findings.h"
+#include "language/own_policy.h"
 #include "policies/duration.h"
 
 namespace millrace {

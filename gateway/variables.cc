@@ -7,7 +7,7 @@
 #include "cloudevents/media_type.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {

@@ -1,7 +1,7 @@
 // The vocabularies in which retry policies and timeouts of actions may be written: those of five
 // systems. Each is a table: which key says which part of a RetryPolicy or TimeoutPolicy, in which
 // unit, within which bounds, and what it is where it is absent. The grammar's tables are made from
-// these (model/grammar.cc), and model/policy_fields.h reads by them. Constants, any thread.
+// these (language/grammar.cc), and language/policy_fields.h reads by them. Constants, any thread.
 #pragma once
 
 #include <array>

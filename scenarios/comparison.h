@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "model/document.h"
+#include "language/document.h"
 
 namespace millrace {
 

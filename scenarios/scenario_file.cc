@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/json_format.h"
-#include "model/fields.h"
+#include "language/fields.h"
 #include "scenarios/scenario_grammar.h"
 #include "states/state.h"
 

@@ -1,7 +1,8 @@
-// The keys of a scenario file as tables, as model/grammar.h has those of a definition. Constants.
+// The keys of a scenario file as tables, as language/grammar.h has those of a definition.
+// Constants.
 #pragma once
 
-#include "model/grammar.h"
+#include "language/grammar.h"
 
 namespace millrace {
 

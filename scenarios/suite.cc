@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "model/document.h"
+#include "language/document.h"
 #include "os/read_file.h"
 
 namespace millrace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/findings.h"
+#include "language/findings.h"
 #include "orchestrator/definition/loader.h"
 #include "scenarios/scenario_file.h"
 

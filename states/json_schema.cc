@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "language/fields.h"
 #include "matchers/pattern.h"
-#include "model/fields.h"
 
 namespace millrace {
 namespace {

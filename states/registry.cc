@@ -1,6 +1,6 @@
 #include <array>
 
-#include "model/grammar.h"
+#include "language/grammar.h"
 #include "states/types.h"
 
 namespace millrace {

@@ -116,7 +116,7 @@ class State {
 const Catch* find_catch(const StateCommon& common, std::string_view code);
 
 /// What the loader knows of a type: how it is called in a definition and how its fields are read.
-/// Which fields it has is in model/grammar.h.
+/// Which fields it has is in language/grammar.h.
 struct StateType {
   std::string_view name;
 

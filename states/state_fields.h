@@ -1,6 +1,6 @@
-// StateFields: how a state type reads its fields: Fields (model/fields.h) and what a workflow adds
-// to them: jq templates, transitions to other states, event patterns. Mistakes become findings and
-// the reader goes on with an empty value; a definition with findings is never used.
+// StateFields: how a state type reads its fields: Fields (language/fields.h) and what a workflow
+// adds to them: jq templates, transitions to other states, event patterns. Mistakes become findings
+// and the reader goes on with an empty value; a definition with findings is never used.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "expressions/template.h"
+#include "language/document.h"
+#include "language/fields.h"
+#include "language/findings.h"
+#include "language/policy_fields.h"
 #include "matchers/event_filter.h"
-#include "model/document.h"
-#include "model/fields.h"
-#include "model/findings.h"
-#include "model/policy_fields.h"
 #include "model/workflow.h"
 #include "policies/duration.h"
 #include "states/event_pattern.h"

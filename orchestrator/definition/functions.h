@@ -1,7 +1,7 @@
 // An entry of `functions` read: what actions can call (document 003, "FunctionDefinition").
 #pragma once
 
-#include "model/fields.h"
+#include "language/fields.h"
 #include "states/state_fields.h"
 
 namespace millrace {

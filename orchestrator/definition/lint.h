@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "model/document.h"
-#include "model/findings.h"
+#include "language/document.h"
+#include "language/findings.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 

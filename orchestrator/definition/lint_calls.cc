@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "model/grammar.h"
-#include "model/walk.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/vocabularies.h"
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "model/document.h"
-#include "model/findings.h"
+#include "language/document.h"
+#include "language/findings.h"
 
 namespace millrace {
 

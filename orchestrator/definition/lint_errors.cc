@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "language/code_advice.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 #include "matchers/pattern.h"
-#include "model/code_advice.h"
-#include "model/grammar.h"
-#include "model/walk.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/glob.h"

@@ -3,8 +3,8 @@
 // orchestrator/definition/. Pure.
 #pragma once
 
-#include "model/document.h"
-#include "model/findings.h"
+#include "language/document.h"
+#include "language/findings.h"
 
 namespace millrace {
 

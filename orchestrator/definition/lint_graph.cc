@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
-#include "model/grammar.h"
-#include "model/walk.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 
 namespace millrace {
 namespace {

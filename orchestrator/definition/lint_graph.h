@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/document.h"
+#include "language/document.h"
 
 namespace millrace {
 

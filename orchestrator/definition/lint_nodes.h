@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/document.h"
-#include "model/grammar.h"
-#include "model/walk.h"
+#include "language/document.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 
 namespace millrace {
 

@@ -13,10 +13,10 @@
 #include "expressions/jq_syntax.h"
 #include "expressions/program_facts.h"
 #include "expressions/template.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 #include "matchers/never_matches.h"
 #include "matchers/pattern.h"
-#include "model/grammar.h"
-#include "model/walk.h"
 #include "orchestrator/definition/lint_nodes.h"
 
 namespace millrace {

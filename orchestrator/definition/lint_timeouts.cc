@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "model/policy_fields.h"
+#include "language/policy_fields.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/duration.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/document.h"
-#include "model/findings.h"
+#include "language/document.h"
+#include "language/findings.h"
 #include "model/workflow.h"
 
 namespace millrace {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "language/own_policy.h"
 #include "model/hops.h"
-#include "model/own_policy.h"
 #include "states/retrying.h"
 #include "states/state.h"
 #include "states/visit.h"

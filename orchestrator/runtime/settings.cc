@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/subject.h"
-#include "model/policy_fields.h"
+#include "language/policy_fields.h"
 #include "policies/vocabularies.h"
 
 namespace millrace {

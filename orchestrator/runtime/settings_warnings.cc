@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "model/code_advice.h"
-#include "model/document.h"
-#include "model/grammar.h"
-#include "model/walk.h"
+#include "language/code_advice.h"
+#include "language/document.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 #include "orchestrator/runtime/lifecycle.h"
 #include "policies/glob.h"
 #include "policies/unit_advice.h"

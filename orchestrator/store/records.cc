@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "cloudevents/subject.h"
-#include "model/own_policy.h"
+#include "language/own_policy.h"
 #include "orchestrator/store/codec.h"
 #include "orchestrator/store/damage.h"
 

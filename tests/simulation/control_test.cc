@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/own_policy.h"
+#include "language/own_policy.h"
 #include "orchestrator/store/tables.h"
 #include "tests/simulation/world.h"
 

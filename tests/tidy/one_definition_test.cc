@@ -98,9 +98,9 @@ std::vector<std::string> twice(const Places& places) {
 }
 
 TEST(OneDefinition, OfEachClassIsInTheProgram) {
-  const Places places = definitions_in({"base", "broker", "cli", "cloudevents", "expressions",
-                                        "functions", "gateway", "http", "matchers", "model",
-                                        "orchestrator", "os", "policies", "scenarios", "states"});
+  const Places places = definitions_in(
+      {"base", "broker", "cli", "cloudevents", "expressions", "functions", "gateway", "http",
+       "language", "matchers", "model", "orchestrator", "os", "policies", "scenarios", "states"});
   // Else it has looked in the wrong place, or seen nothing there.
   EXPECT_GT(places.size(), 400U);
   for (const char* const known : {"millrace::Event", "millrace::Instance",

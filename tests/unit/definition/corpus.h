@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/findings.h"
+#include "language/findings.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/document.h"
+#include "language/document.h"
 #include "orchestrator/definition/lint.h"
 #include "tests/unit/definition/corpus.h"
 #include "tests/unit/definition/described.h"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/grammar.h"
+#include "language/grammar.h"
 #include "states/state.h"
 #include "tests/unit/definition/corpus.h"
 #include "tests/unit/definition/described.h"

@@ -1,0 +1,340 @@
+#include "language/editor_schema.h"
+
+#include <string>
+
+#include "language/error_codes.h"
+#include "language/grammar.h"
+
+namespace millrace {
+namespace {
+
+using Kind = KeyRule::Kind;
+
+constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
+constexpr const char* kErrorGlob = "^[A-Za-z0-9._*?-]+$";
+constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
+/// Its wait has a unit, or is none.
+constexpr const char* kRetryText =
+    "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,([^()]*[^()0-9\\s]|\\s*0+)\\s*\\)\\s*$";
+/// A query that stands as a text: `.order`, `$.order`, `jq (.order)`, `${ .order }`, `$(.order)`.
+constexpr const char* kQueryAsText =
+    "^\\s*(?:\\.[A-Za-z_\\[\"]|\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
+    "(?:^|[^\\\\])(?:\\$\\{|\\{\\{|\\$\\()\\s*\\.[A-Za-z_]";
+constexpr const char* kPlaceholder = "^\\s*(?:\\$\\{|\\{\\{)";
+/// A query that stands as a pattern: a path as a whole, or one of the writings above. A backslash
+/// before a bracket makes it a pattern's own.
+constexpr const char* kQueryAsPattern =
+    "^\\s*(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.\\[\"[^\"\\]]+\"\\])"
+    "(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.?\\[\"[^\"\\]]+\"\\]|\\[[0-9]*\\])*(?:\\s*$| \\/\\/| \\| )|"
+    "^\\s*(?:\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
+    "(?:^|[^\\\\])(?:[{$]\\{|\\$\\(\\s*\\.[A-Za-z_])";
+constexpr const char* kJq = "jq\\(";
+/// An assignment to a path that is the whole query.
+constexpr const char* kAssignment =
+    "^\\s*(?:jq\\(\\s*)?\\.[A-Za-z_][A-Za-z0-9_.]*\\s*(?:\\/\\/|[|+*\\/%-])?="
+    "\\s*[^=\\s|(),][^=|(),]*\\)?\\s*$";
+constexpr const char* kNumberWithoutUnit = "[0-9]\\s*$";
+constexpr const char* kEveryWithoutUnit =
+    "^\\s*(?:(?:CRON_)?TZ=\\S+\\s+)?@every[\\s\\S]*[0-9]\\s*$";
+constexpr const char* kReservedCode =
+    "^(?:[Dd][Ii][Rr][Ee][Kk][Tt][Ii][Vv]|[Mm][Ii][Ll][Ll][Rr][Aa][Cc][Ee])\\.";
+constexpr const char* kWildcard = "[*?]";
+
+/// What to write instead; it stands in the description of the key and, for editors that show it,
+/// as the message of what the schema does not take.
+constexpr const char* kWriteJq = "Write jq(…) around a query.";
+constexpr const char* kWritePattern = "Write a pattern.";
+constexpr const char* kWritePatternInStart =
+    "Write a pattern: a start has no data that a query could read.";
+constexpr const char* kWriteComparison =
+    "Write == to compare: an assignment yields the changed data, which counts as true.";
+constexpr const char* kWriteUnit =
+    "Write a unit, such as 30s or 500ms: a number in quotes is milliseconds.";
+constexpr const char* kWriteUnitOfEvery =
+    "Write a unit, such as @every 30s: a number without one is milliseconds.";
+constexpr const char* kWriteRetryText =
+    "Write the attempts and a wait with a unit, such as fixed(3, 30s).";
+constexpr const char* kWriteType = "Write the whole type: it is compared as plain text.";
+constexpr const char* kWriteRaisedCode =
+    "millrace does not raise an error with this code. Write one that it raises, such as "
+    "direktiv.stateTimeout.";
+constexpr const char* kWriteGlob =
+    "Write letters, digits, `.`, `-` and `_`, with `*` for any characters and `?` for one.";
+constexpr const char* kWriteWholeCode = "Write one whole code in each entry, without patterns.";
+
+Json reference(const Mapping& mapping) {
+  return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
+}
+
+/// Texts that may be left empty: to write nothing is to say nothing.
+Json text(size_t min_length = 0) {
+  Json schema = {{"type", "string"}};
+  if (min_length > 0) schema["minLength"] = min_length;
+  return schema;
+}
+
+Json number(const char* type, const KeyRule& key) {
+  Json schema = {{"type", type}};
+  if (key.min) schema[key.above_min ? "exclusiveMinimum" : "minimum"] = *key.min;
+  if (key.max) schema["maximum"] = *key.max;
+  return schema;
+}
+
+/// Anything but a text in which `refused` is found, unless `allowed` is found in it, too. It is one
+/// pattern, because the language servers of editors show no message of ours for a `not`.
+Json anything_without(const std::string& refused, const char* message,
+                      const std::string& allowed = "") {
+  return {{"pattern", "^(?![\\s\\S]*(?:" + refused + "))" + (allowed.empty() ? "" : "|" + allowed)},
+          {"errorMessage", message}};
+}
+
+/// Anything but a text with a query outside jq(…), which the pattern finds.
+Json anything_without_query(const char* pattern) {
+  return anything_without(pattern, kWriteJq, kJq);
+}
+
+/// Values whose texts are literals but for the jq(…) in them, however deep.
+constexpr const char* kValueDefinition = "Value";
+
+Json value_reference() { return {{"$ref", std::string("#/definitions/") + kValueDefinition}}; }
+
+Json value_definition() {
+  Json schema = anything_without_query(kQueryAsText);
+  schema["items"] = value_reference();
+  schema["additionalProperties"] = value_reference();
+  return schema;
+}
+
+/// A program as it stands, or a value with jq(…) in its texts.
+Json query(const KeyRule& key) {
+  Json schema = {{"allOf", Json::array({anything_without_query(kPlaceholder)})},
+                 {"items", value_reference()},
+                 {"additionalProperties", value_reference()}};
+  // Of a foreach: what is neither a query nor an array is never one.
+  if (key.is("array")) schema["type"] = {"string", "array"};
+  if (key.is("condition")) {
+    schema["allOf"].push_back(anything_without(kAssignment, kWriteComparison));
+  }
+  return schema;
+}
+
+bool is_in_start(const Mapping& mapping) { return mapping.name == "StartEventDefinition"; }
+
+/// What an attribute of an event must match.
+Json attribute_pattern(const Mapping& mapping) {
+  Json texts = is_in_start(mapping) ? anything_without(std::string(kQueryAsPattern) + "|" + kJq,
+                                                       kWritePatternInStart)
+                                    : anything_without_query(kQueryAsPattern);
+  return {{"type", {"string", "number", "boolean"}}, {"allOf", Json::array({std::move(texts)})}};
+}
+
+/// A duration; the loader looks at its units.
+Json duration(bool milliseconds) {
+  Json schema = anything_without(kNumberWithoutUnit, kWriteUnit);
+  schema.update(text(1));
+  if (milliseconds) schema["type"] = {"string", "integer"};
+  return schema;
+}
+
+/// What the description of a key adds to its meaning.
+std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
+  const auto has = [&](Kind kind) { return key.kind == kind || key.instead == kind; };
+  if (has(Kind::kDuration) || has(Kind::kRetryText)) return kWriteUnit;
+  if (has(Kind::kPatterns) && is_in_start(mapping)) return kWritePattern;
+  if (has(Kind::kQuery) || has(Kind::kCommand) || has(Kind::kTemplate) || has(Kind::kAttributes) ||
+      has(Kind::kPatterns)) {
+    return kWriteJq;
+  }
+  if (has(Kind::kEventType)) return kWriteType;
+  return "";
+}
+
+/// A text of that form which names an error code: millrace's own are a closed set. What `allowed`
+/// finds may be any of them.
+Json error_code(const char* form, const char* message, const std::string& allowed = "") {
+  Json codes = Json::array();
+  for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
+  return {{"type", "string"},
+          {"allOf",
+           {{{"pattern", form}, {"errorMessage", message}},
+            {{"anyOf",
+              {anything_without(kReservedCode, kWriteRaisedCode, allowed),
+               {{"enum", std::move(codes)}}}}}}}};
+}
+
+/// The words of `type`: those of all kinds, or of the one.
+Json type_words(const Mapping& mapping) {
+  Json words = Json::array();
+  const auto add = [&](const Mapping& kind) {
+    for (const std::string_view word : kind.types) {
+      if (!word.empty()) words.push_back(word);
+    }
+  };
+  add(mapping);
+  for (const Mapping* kind : mapping.kinds) add(*kind);
+  return {{"enum", words}};
+}
+
+Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
+  switch (kind) {
+    case Kind::kText:
+      // Whole codes: a pattern among them is equal to none.
+      if (key.is("nonRetryableErrors")) return error_code(kIdentifier, kWriteWholeCode);
+      return text();
+    case Kind::kMessage:
+    case Kind::kState:
+    case Kind::kMediaType:
+      return text();
+    case Kind::kTemplate: {
+      Json schema = text(1);
+      schema["allOf"] = Json::array({anything_without_query(kQueryAsText)});
+      return schema;
+    }
+    case Kind::kCron: {
+      Json schema = text(1);
+      schema["allOf"] = Json::array({anything_without(kEveryWithoutUnit, kWriteUnitOfEvery)});
+      return schema;
+    }
+    case Kind::kEventType:
+    case Kind::kPattern:
+    case Kind::kFunction:
+      return text(1);
+    case Kind::kGlob:
+      return error_code(kErrorGlob, kWriteGlob, kWildcard);
+    case Kind::kIdentifier:
+      return {{"type", "string"}, {"pattern", kIdentifier}};
+    case Kind::kAttribute:
+      return {{"type", "string"}, {"pattern", kAttributeName}};
+    case Kind::kBoolean:
+      return {{"type", "boolean"}};
+    case Kind::kInteger:
+      return number("integer", key);
+    case Kind::kNumber:
+      return number("number", key);
+    case Kind::kDuration:
+      return duration(key.milliseconds);
+    case Kind::kWord: {
+      Json words = Json::array();
+      for (const Word& word : key.words) words.push_back(word.word);
+      return {{"enum", words}};
+    }
+    case Kind::kType:
+      return type_words(mapping);
+    case Kind::kQuery:
+      return query(key);
+    case Kind::kCommand:
+      return value_reference();
+    case Kind::kPatterns:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", kAttributeName}}},
+              {"additionalProperties", attribute_pattern(mapping)}};
+    case Kind::kAttributes:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", kAttributeName}}},
+              {"additionalProperties", value_reference()}};
+    case Kind::kObject:
+      return reference(*key.object);
+    case Kind::kRetryText:
+      return {{"type", "string"}, {"pattern", kRetryText}, {"errorMessage", kWriteRetryText}};
+    case Kind::kSchema:
+      return {{"type", {"object", "boolean"}}};
+    case Kind::kSchemaOrId:
+      return {{"type", {"object", "boolean", "string"}}};
+  }
+  return Json::object();
+}
+
+Json key_schema(const KeyRule& key, const Mapping& mapping) {
+  Json schema = value_schema(key, key.kind, mapping);
+  if (key.instead) {
+    Json text_schema = value_schema(key, *key.instead, mapping);
+    Json both = Json::object();
+    // Within an anyOf, editors show the message of the mapping.
+    for (const char* name : {"pattern", "errorMessage"}) {
+      const auto found = text_schema.find(name);
+      if (found == text_schema.end()) continue;
+      both[name] = *found;
+      text_schema.erase(found);
+    }
+    both["anyOf"] = {std::move(schema), std::move(text_schema)};
+    schema = std::move(both);
+  }
+  if (key.list) {
+    schema = {{"type", "array"}, {"items", std::move(schema)}};
+    if (key.required) schema["minItems"] = 1;
+  }
+  // Whatever stands beside a $ref is not looked at.
+  if (schema.contains("$ref")) schema = {{"allOf", {std::move(schema)}}};
+  const std::string_view mend = mend_of(key, mapping);
+  schema["description"] = std::string(key.meaning) + (mend.empty() ? "" : " ") + std::string(mend);
+  if (key.kind == Kind::kBoolean || key.kind == Kind::kInteger || key.kind == Kind::kNumber) {
+    if (!key.otherwise.empty()) schema["default"] = Json::parse(key.otherwise);
+  } else if (!key.otherwise.empty()) {
+    schema["default"] = key.otherwise;
+  }
+  return schema;
+}
+
+void add_key(const KeyRule& key, const Mapping& mapping, Json& schema) {
+  for (const std::string_view name : key.names()) {
+    schema["properties"][std::string(name)] = key_schema(key, mapping);
+  }
+  if (key.required) schema["required"].push_back(key.name);
+}
+
+Json mapping_schema(const Mapping& mapping, bool inlined) {
+  Json schema = {{"type", "object"}, {"additionalProperties", false}};
+  for (const KeyRule* key : mapping.keys()) {
+    if (!inlined || !key->inlined) {
+      add_key(*key, mapping, schema);
+    } else {
+      for (const KeyRule* inner : key->object->keys()) add_key(*inner, *key->object, schema);
+    }
+  }
+  return schema;
+}
+
+bool has_inlined(const Mapping& mapping) {
+  for (const KeyRule* key : mapping.keys()) {
+    if (key->inlined) return true;
+  }
+  return false;
+}
+
+Json definition(const Mapping& mapping) {
+  Json schema;
+  if (mapping.kinds.empty()) {
+    schema = has_inlined(mapping)
+                 ? Json{{"anyOf", {mapping_schema(mapping, false), mapping_schema(mapping, true)}}}
+                 : mapping_schema(mapping, false);
+  } else if (mapping.chooser() == "type") {
+    schema = {{"type", "object"},
+              {"required", {"type"}},
+              {"properties", {{"type", type_words(mapping)}}}};
+    for (const Mapping* kind : mapping.kinds) {
+      schema["allOf"].push_back(
+          {{"if", {{"properties", {{"type", type_words(*kind)}}}, {"required", {"type"}}}},
+           {"then", reference(*kind)}});
+    }
+  } else {
+    for (const Mapping* kind : mapping.kinds) schema["anyOf"].push_back(reference(*kind));
+  }
+  schema["description"] = mapping.meaning;
+  return schema;
+}
+
+}  // namespace
+
+Json editor_schema() {
+  Json definitions = Json::object();
+  for (const Mapping* mapping : all_mappings()) {
+    definitions[std::string(mapping->name)] = definition(*mapping);
+  }
+  definitions[kValueDefinition] = value_definition();
+  return {{"$schema", "http://json-schema.org/draft-07/schema#"},
+          {"title", "A workflow of millrace"},
+          {"allOf", {reference(workflow_grammar())}},
+          {"definitions", std::move(definitions)}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,307 @@
+#include "language/policy_fields.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "language/grammar.h"
+#include "language/walk.h"
+
+namespace millrace {
+namespace {
+
+using Kind = Node::Kind;
+using Kinds = std::vector<const Mapping*>;
+
+/// `steep or stevora`, `direktiv, steep or temporal`.
+std::string names_of(const Kinds& kinds, std::string_view format = "{}") {
+  std::string names;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const std::string_view before = i == 0 ? "" : i + 1 == kinds.size() ? " or " : ", ";
+    names += before;
+    names += fmt::format(fmt::runtime(format), kinds[i]->types[0]);
+  }
+  return names;
+}
+
+/// Finds out which kind of policy a mapping is.
+class Chooser {
+ public:
+  Chooser(const Member& member, const std::string& path, Findings& findings)
+      : member_(member), path_(path), findings_(findings) {}
+
+  /// nullptr, reported, where that is not plain.
+  const Mapping* choose() {
+    if (const Member* const word = member_.value.find("vocabulary")) return chosen_by(*word);
+    for (const Member& one : member_.value.members) {
+      Kinds left = kinds_with(kinds_, grammar_, one.key);
+      if (left.empty()) return refuse_mix(one);
+      kinds_ = std::move(left);
+    }
+    if (kinds_.size() == 1) return kinds_.front();
+    const auto stevora = std::find(kinds_.begin(), kinds_.end(), grammar_.kind("stevora"));
+    if (member_.key == "retry" && stevora != kinds_.end()) return *stevora;
+    report_unknown_keys();
+    findings_.error(
+        "definition.vocabulary", path_, member_.value.at,
+        fmt::format("the keys leave open whose policy this is, {}; write {} beside them",
+                    names_of(kinds_), names_of(kinds_, "`vocabulary: {}`")));
+    return nullptr;
+  }
+
+ private:
+  const Mapping* chosen_by(const Member& word) {
+    const Mapping* const kind = grammar_.kind(word.value.text);
+    if (kind == nullptr && word.value.kind != Kind::kBroken) {
+      const bool is_zart = word.value.text == retry_vocabulary(Vocabulary::kZart).name;
+      findings_.error("definition.value", path_of(path_, word.key), word.value.at,
+                      is_zart ? "Zart's policy is no mapping; write a text such as \"fixed(3, 1s)\""
+                              : fmt::format("vocabulary is {}; write {}", described(word.value),
+                                            names_of(kinds_)));
+    }
+    return kind;
+  }
+
+  static std::string described(const Node& node) {
+    return node.kind == Kind::kString ? in_quotes(node.text) : std::string(describe(node));
+  }
+
+  const Mapping* refuse_mix(const Member& member) {
+    report_unknown_keys();
+    const Kinds all(grammar_.kinds.begin(), grammar_.kinds.end());
+    findings_.error(
+        "definition.vocabulary", path_of(path_, member.key), member.at,
+        fmt::format("{} is a key of {}, those before it are of {}; write the keys of one",
+                    in_quotes(member.key), names_of(kinds_with(all, grammar_, member.key)),
+                    names_of(kinds_)));
+    return nullptr;
+  }
+
+  /// What is of no vocabulary may be why none could be chosen.
+  void report_unknown_keys() {
+    std::vector<std::string_view> known;
+    for (const Mapping* kind : grammar_.kinds) {
+      for (const KeyRule* key : kind->keys()) {
+        for (const std::string_view name : key->names()) known.push_back(name);
+      }
+    }
+    for (const Member& one : member_.value.members) {
+      if (std::find(known.begin(), known.end(), one.key) != known.end()) continue;
+      findings_.error("definition.unknown_key", path_of(path_, one.key), one.at,
+                      fmt::format("{} is not a known key here{}", in_quotes(one.key),
+                                  did_you_mean(one.key, known)));
+    }
+  }
+
+  const Member& member_;
+  const std::string& path_;
+  Findings& findings_;
+  const Mapping& grammar_ = retry_grammar();
+  Kinds kinds_{grammar_.kinds.begin(), grammar_.kinds.end()};
+};
+
+std::vector<CodePattern> read_patterns(Fields& fields, std::string_view key) {
+  std::vector<CodePattern> patterns;
+  fields.sequence(key, [&](const Node& node, const std::string& path) {
+    if (node.kind == Kind::kBroken) return;
+    if (node.kind != Kind::kString) {
+      fields.findings().error("definition.type", path, node.at,
+                              fmt::format("this is {}; write a pattern", describe(node)));
+      return;
+    }
+    Result<CodePattern> pattern = CodePattern::compile(node.text);
+    if (pattern) {
+      patterns.push_back(std::move(*pattern));
+    } else {
+      fields.findings().error(pattern.error().code, path, node.at, pattern.error().message);
+    }
+  });
+  const Node* const list = fields.node(key);
+  if (list != nullptr && list->kind == Kind::kSequence && list->items.empty()) {
+    fields.report(key, "definition.empty",
+                  "no error is tried again then; write the codes, or `*` for all");
+  }
+  return patterns;
+}
+
+std::optional<Span> read_span(Fields& fields, const RetryKey& key) {
+  if (key.unit != RetryKey::Unit::kMilliseconds) return fields.duration(key.name);
+  const std::optional<int64_t> count = fields.integer(key.name);
+  if (!count) return std::nullopt;
+  return Span{.fixed = Duration(*count), .text = fmt::format("{}ms", *count)};
+}
+
+RetryPolicy read_policy(Vocabulary vocabulary, Fields& fields) {
+  WrittenRetry written;
+  for (const RetryKey& key : retry_vocabulary(vocabulary).keys) {
+    switch (key.part) {
+      case RetryKey::Part::kAttempts:
+        written.attempts = fields.integer(key.name);
+        break;
+      case RetryKey::Part::kDelay:
+        written.delay = read_span(fields, key);
+        break;
+      case RetryKey::Part::kFactor:
+        written.factor = fields.number(key.name);
+        break;
+      case RetryKey::Part::kMaxDelay:
+        written.max_delay = read_span(fields, key);
+        break;
+      case RetryKey::Part::kOnly:
+        written.only = read_patterns(fields, key.name);
+        break;
+      case RetryKey::Part::kNever:
+        written.never = fields.strings(key.name);
+        break;
+    }
+  }
+  return retry_policy(vocabulary, std::move(written));
+}
+
+Timeout read_timeout(Fields& fields, const TimeoutKey& key) {
+  Timeout timeout{.expiry = key.expiry};
+  if (key.vocabulary != Vocabulary::kSteep) {
+    timeout.span = fields.duration(key.name).value_or(Span{});
+    return timeout;
+  }
+  bool is_error = false;
+  const Node* const node = fields.node(key.name);
+  if (node != nullptr && node->kind == Kind::kMapping) {
+    fields.object(key.name, [&](Fields& nested) {
+      timeout.span = nested.required_duration("timeout").value_or(Span{});
+      is_error = nested.boolean("errorOnTimeout").value_or(false);
+    });
+  } else {
+    timeout.span = fields.duration(key.name).value_or(Span{});
+  }
+  if (!is_error) timeout.expiry = Timeout::Expiry::kCancels;
+  return timeout;
+}
+
+/// What Zart's `timeout` bounds.
+TimeoutKind read_scope(Fields& fields) {
+  static_assert(kTimeoutScopes.size() == 2);
+  constexpr const auto& kScopes = kTimeoutScopes;
+  return fields
+      .one_of<TimeoutKind>("timeout_scope",
+                           {{kScopes[0].word, kScopes[0].kind}, {kScopes[1].word, kScopes[1].kind}})
+      .value_or(kScopes[0].kind);
+}
+
+}  // namespace
+
+std::optional<WrittenPolicy> read_retries(const Member& member, const std::string& path,
+                                          Findings& findings) {
+  const Node& node = member.value;
+  if (node.kind == Kind::kBroken) return std::nullopt;
+  if (node.kind == Kind::kString) {
+    Result<RetryPolicy> policy = parse_retry_text(node.text);
+    if (policy) return WrittenPolicy{Vocabulary::kZart, std::move(*policy)};
+    findings.error(policy.error().code, path, node.at, policy.error().message);
+    return std::nullopt;
+  }
+  if (node.kind != Kind::kMapping) {
+    findings.error("definition.type", path, node.at,
+                   fmt::format("{} is {}; write a mapping, or a text such as \"fixed(3, 1s)\"",
+                               member.key, describe(node)));
+    return std::nullopt;
+  }
+  const Mapping* const kind = Chooser(member, path, findings).choose();
+  if (kind == nullptr) return std::nullopt;
+  Fields fields(node, path, findings, retry_grammar(), kind);
+  fields.has("vocabulary");
+  const Vocabulary vocabulary = *vocabulary_named(kind->types[0]);
+  return WrittenPolicy{vocabulary, read_policy(vocabulary, fields)};
+}
+
+std::optional<RetryPolicy> read_retries(Fields& fields) {
+  const Member* const member = fields.member("retries");
+  if (member == nullptr) return std::nullopt;
+  auto written = read_retries(*member, fields.path("retries"), fields.findings());
+  if (!written) return std::nullopt;
+  return std::move(written->policy);
+}
+
+WrittenTimeouts read_timeouts(Fields& fields) {
+  WrittenTimeouts written;
+  for (const TimeoutKey& key : kActionTimeouts) {
+    if (!fields.has(key.name)) continue;
+    const Timeout timeout = read_timeout(fields, key);
+    const TimeoutKind kind = key.vocabulary == Vocabulary::kZart ? read_scope(fields) : key.kind;
+    const TimeoutKey*& first = written.keys[static_cast<size_t>(kind)];
+    if (first == nullptr) {
+      first = &key;
+      written.policy[kind] = timeout;
+      continue;
+    }
+    fields.report(key.name, "definition.both_keys",
+                  fmt::format("{} and {} are the same timeout, {}'s and {}'s; write one of them",
+                              in_quotes(first->name), in_quotes(key.name),
+                              retry_vocabulary(first->vocabulary).name,
+                              retry_vocabulary(key.vocabulary).name));
+  }
+  if (fields.has("timeout_scope") && !fields.has("timeout")) {
+    fields.report("timeout_scope", "definition.not_here",
+                  "timeout_scope says what `timeout` bounds, and there is no `timeout` beside it");
+  }
+  return written;
+}
+
+namespace {
+
+/// The first of them, as the error of a caller who has no place for all.
+Error first_error(const Findings& findings) {
+  const Finding first = findings.sorted().front();
+  return {first.code,
+          first.path.empty() ? first.message : fmt::format("{}: {}", first.path, first.message)};
+}
+
+}  // namespace
+
+Result<ServicePolicy> read_service_policy(std::string_view json) {
+  Findings findings;
+  ServicePolicy policy;
+  const std::optional<Node> document = parse_document(json, findings);
+  if (document) {
+    Fields fields(*document, "", findings, service_grammar());
+    policy.retries = read_retries(fields);
+    policy.timeouts = read_timeouts(fields);
+    const TimeoutKey* const key = policy.timeouts.key_of(Vocabulary::kTemporal);
+    const TimeoutPolicy& timeouts = policy.timeouts.policy;
+    if (key != nullptr && !timeouts[TimeoutKind::kStartToClose] &&
+        !timeouts[TimeoutKind::kScheduleToClose]) {
+      fields.report(key->name, "definition.missing",
+                    fmt::format("with a {} the service needs a startToCloseTimeout or a "
+                                "scheduleToCloseTimeout",
+                                key->name));
+    }
+  }
+  if (findings.has_errors()) return tl::unexpected(first_error(findings));
+  return policy;
+}
+
+Result<RetryPolicy> read_retry_policy(std::string_view json) {
+  Findings findings;
+  std::optional<Node> document = parse_document(json, findings);
+  if (document) {
+    const Member member{.key = "retries", .value = std::move(*document)};
+    auto written = read_retries(member, "", findings);
+    if (written && !findings.has_errors()) {
+      if (written->policy.attempts != 0U) return std::move(written->policy);
+      return fail("definition.value", "with no attempt at all there is no run; write one at least");
+    }
+  }
+  CHECK(findings.has_errors(), "no policy, and nobody says why");
+  return tl::unexpected(first_error(findings));
+}
+
+Result<Span> read_timeout(std::string_view text) {
+  Span span = TRY(Span::parse(text));
+  if (span.is_zero()) {
+    return fail("duration.zero", fmt::format("{} is zero; it must be longer", in_quotes(text)));
+  }
+  return span;
+}
+
+}  // namespace millrace

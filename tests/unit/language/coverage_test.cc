@@ -1,0 +1,107 @@
+// docs/coverage.md says which test shows what the language promises: it names every key of the
+// grammar, and the tests that it names are there.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "language/grammar.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPage = "docs/coverage.md";
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  EXPECT_TRUE(stream) << file;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view by) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t at = text.find(by);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + by.size());
+  }
+}
+
+/// A row of the page: below which heading, what its first cell says, what shows it.
+struct Row {
+  std::string mapping;
+  std::string what;
+  std::string shown_by;
+};
+
+std::vector<Row> rows_of(const std::string& page) {
+  std::vector<Row> rows;
+  std::string mapping;
+  for (const std::string& line : split(page, "\n")) {
+    if (line.starts_with("## ")) mapping = line.substr(3);
+    const auto cells = split(line, " | ");
+    if (!line.starts_with("| ") || cells.size() != 2 || line.starts_with("| --- ")) continue;
+    rows.push_back({mapping, cells[0].substr(2), cells[1].substr(0, cells[1].rfind(" |"))});
+  }
+  return rows;
+}
+
+/// A test's title as its file has it: a case of a table, a scenario, a test; else any piece of it.
+std::string as_written(const fs::path& file, const std::string& title) {
+  const std::string name = file.filename().string();
+  if (name.ends_with(".table")) return fmt::format("\ncase: {}\n", title);
+  if (name.ends_with(".test.yaml")) return fmt::format("- name: {}\n", title);
+  if (name.ends_with("_test.cc")) {
+    const size_t dot = title.find('.');
+    return fmt::format("({}, {})", title.substr(0, dot), title.substr(dot + 1));
+  }
+  return title;
+}
+
+/// `[name](path): title · title`
+void check_reference(const std::string& reference, const std::string& row) {
+  const size_t begin = reference.find("](") + 2;
+  const size_t end = reference.find("): ");
+  ASSERT_TRUE(reference.starts_with('[') && end != std::string::npos) << row << ": " << reference;
+  const fs::path file = fs::path("docs") / reference.substr(begin, end - begin);
+  const std::string text = text_of(file.lexically_normal());
+  for (const std::string& title : split(reference.substr(end + 3), " · ")) {
+    EXPECT_NE(text.find(as_written(file, title)), std::string::npos)
+        << row << ": " << file << " has no \"" << title << "\"";
+  }
+}
+
+TEST(Coverage, HasEveryKeyOfTheGrammar) {
+  std::set<std::pair<std::string, std::string>> found;
+  for (const Row& row : rows_of(text_of(kPage))) {
+    const size_t begin = row.what.find('`') + 1;
+    found.emplace(row.mapping, row.what.substr(begin, row.what.rfind('`') - begin));
+  }
+  for (const Mapping* mapping : all_mappings()) {
+    for (const KeyRule* key : mapping->keys()) {
+      EXPECT_TRUE(found.contains({std::string(mapping->name), std::string(key->name)}))
+          << mapping->name << "." << key->name;
+    }
+  }
+}
+
+TEST(Coverage, NamesTestsThatThereAre) {
+  const std::vector<Row> rows = rows_of(text_of(kPage));
+  EXPECT_GT(rows.size(), 250U);
+  for (const Row& row : rows) {
+    if (row.shown_by == "shown by") continue;
+    for (const std::string& reference : split(row.shown_by, "<br>")) {
+      if (reference.starts_with("not yet: ")) continue;
+      check_reference(reference, fmt::format("{}, {}", row.mapping, row.what));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,74 @@
+#include "language/error_codes.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Texts under `direktiv.` and `millrace.` that no instance raises: reasons of dead letters, types
+/// of lifecycle events, labels and subjects.
+bool is_something_else(const std::string& text) {
+  static const std::set<std::string> others = {"millrace.limits.hops", "millrace.data",
+                                               "millrace.task"};
+  for (const char* prefix : {"millrace.instance.", "millrace.step.", "millrace.retry."}) {
+    if (text.starts_with(prefix)) return true;
+  }
+  return others.contains(text);
+}
+
+TEST(ErrorCodes, AreAllThatTheSourcesRaise) {
+  std::set<std::string> listed;
+  for (const ErrorCode& one : error_codes()) {
+    EXPECT_TRUE(listed.emplace(one.code).second) << one.code << " stands twice";
+  }
+  const std::regex literal(R"x("((direktiv|millrace)(\.[A-Za-z]+)+)")x");
+  std::set<std::string> raised;
+  for (const char* room : {"base", "cloudevents", "expressions", "functions", "broker", "policies",
+                           "model", "states", "orchestrator"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(room)) {
+      if (entry.path().filename().string().starts_with("error_codes.")) continue;
+      if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
+      const std::string text = text_of(entry.path());
+      for (std::sregex_iterator found(text.begin(), text.end(), literal), end; found != end;
+           ++found) {
+        if (!is_something_else((*found)[1])) raised.insert((*found)[1]);
+      }
+    }
+  }
+  EXPECT_EQ(raised, listed);
+}
+
+TEST(ErrorCodes, StandInTheReferenceOfTheLanguage) {
+  const std::string docs = text_of("docs/language.md") + text_of("docs/functions.md");
+  for (const ErrorCode& one : error_codes()) {
+    const std::string code(one.code);
+    const std::string tail = code.substr(code.rfind('.'));  // `.heartbeat` in a list of them
+    EXPECT_TRUE(docs.find("`" + code + "`") != std::string::npos ||
+                docs.find("`" + tail + "`") != std::string::npos)
+        << code;
+  }
+}
+
+TEST(ErrorCodes, AreReservedInAnyCaseOfLetters) {
+  EXPECT_TRUE(is_reserved_code("direktiv.x"));
+  EXPECT_TRUE(is_reserved_code("Millrace.x"));
+  EXPECT_FALSE(is_reserved_code("direktivx"));
+  EXPECT_FALSE(is_reserved_code("card.declined"));
+  EXPECT_FALSE(is_reserved_code("*"));
+}
+
+}  // namespace
+}  // namespace millrace

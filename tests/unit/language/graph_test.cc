@@ -1,0 +1,138 @@
+#include "language/graph.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+std::string graph(std::string_view text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  return document ? mermaid_graph(*document) : render_text(findings, "f");
+}
+
+TEST(AGraph, HasStatesWaysAndWhatLeadsThere) {
+  EXPECT_EQ(graph(R"(
+id: order
+start:
+  type: eventsAnd
+  state: pay
+  events: [{type: order.placed}, {event: {type: order.confirmed}}]
+states:
+- id: decide
+  type: switch
+  conditions:
+  - condition: jq(.amount > 100)
+    transition: pay
+  - condition: .amount == "<none>"
+  defaultTransition: pay
+- id: pay
+  type: eventXor
+  timeout: PT1H
+  events:
+  - {type: paid, transition: decide}
+  - event: {type: refused}
+  catch:
+  - {error: direktiv.stateTimeout, transition: sleep}
+  - error: "*"
+- id: sleep
+  type: delay
+  duration: P1D
+  transition: pay
+)"),
+            R"x(flowchart TD
+  start_((start))
+  start_ -->|"order.placed and order.confirmed"| s1
+  s0["decide<br/><i>switch</i>"]
+  s0 -->|"jq(.amount #62; 100)"| s1
+  s0 -->|".amount == #34;#60;none#62;#34;"| end_
+  s0 -->|"otherwise"| s1
+  s1["pay<br/><i>eventXor</i>"]
+  s1 -->|"paid"| s0
+  s1 -->|"refused"| end_
+  s1 -.->|"direktiv.stateTimeout"| s2
+  s1 -.->|"*"| end_
+  s2["sleep<br/><i>delay</i>"]
+  s2 --> s1
+  end_(((end)))
+)x");
+}
+
+TEST(AGraph, OfAWorkflowThatNothingEndsHasNoEnd) {
+  EXPECT_EQ(graph("id: a\nstates: [{id: b-c.d, type: noop, transition: b-c.d}]"),
+            R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  s0["b-c.d<br/><i>noop</i>"]
+  s0 --> s0
+)");
+}
+
+TEST(AGraph, HasTheWayFromATimeout) {
+  EXPECT_EQ(graph(R"(
+id: a
+timeout: 30m
+on_failure: refund
+states:
+- {id: pay, type: noop}
+- {id: refund, type: noop}
+)"),
+            R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  timeout_((timeout))
+  timeout_ -.->|"30m"| s1
+  s0["pay<br/><i>noop</i>"]
+  s0 --> end_
+  s1["refund<br/><i>noop</i>"]
+  s1 --> end_
+  end_(((end)))
+)");
+}
+
+TEST(AGraph, HasTheWayFromAnyFailure) {
+  EXPECT_EQ(graph(R"(
+id: a
+on_failure: {state: refund, when: any}
+states:
+- {id: pay, type: noop}
+- {id: refund, type: noop}
+)"),
+            R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  failure_((failure))
+  failure_ -.-> s1
+  s0["pay<br/><i>noop</i>"]
+  s0 --> end_
+  s1["refund<br/><i>noop</i>"]
+  s1 --> end_
+  end_(((end)))
+)");
+}
+
+TEST(AGraph, SaysHowItStarts) {
+  const std::string states = "\nstates: [{id: a, type: noop}]";
+  EXPECT_NE(graph("id: a\nstart: {type: scheduled, cron: '@hourly'}" + states)
+                .find("start_ -->|\"@hourly\"| s0\n"),
+            std::string::npos);
+  EXPECT_NE(graph("id: a\nstart: {type: event, event: {type: t}}" + states)
+                .find("start_ -->|\"t\"| s0\n"),
+            std::string::npos);
+  EXPECT_NE(graph("id: a\nstart: {type: eventXor, events: [{type: t}, {type: u}]}" + states)
+                .find("start_ -->|\"t or u\"| s0\n"),
+            std::string::npos);
+}
+
+TEST(AGraph, CutsLongLabelsBetweenCharacters) {
+  std::string condition;
+  for (int i = 0; i < 70; ++i) condition += "é";
+  std::string cut;
+  for (int i = 0; i < 60; ++i) cut += "é";
+  const std::string text = graph(
+      "id: a\nstates: [{id: a, type: switch, conditions: [{condition: '\"" + condition + "\"'}]}]");
+  EXPECT_NE(text.find("|\"#34;" + cut.substr(0, 59 * 2) + "…\"|"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,511 @@
+#include "language/policy_fields.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "language/grammar.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Expiry = Timeout::Expiry;
+using Lines = std::vector<std::string>;
+
+Span span(Duration fixed) { return {.fixed = fixed}; }
+
+/// What an action says, and the findings as `line:column path: message [code]`.
+struct Read {
+  std::optional<WrittenPolicy> retries;
+  WrittenTimeouts timeouts;
+  Lines findings;
+};
+
+Read read(const std::string& action) {
+  const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
+  Findings findings;
+  Read out;
+  if (const std::optional<Node> node = parse_document("function: f\n" + action, findings)) {
+    Fields fields(*node, "action", findings, grammar);
+    fields.has("function");
+    if (const Member* const retries = fields.member("retries")) {
+      out.retries = read_retries(*retries, fields.path("retries"), findings);
+    }
+    out.timeouts = read_timeouts(fields);
+  }
+  for (const Finding& one : findings.sorted()) {
+    out.findings.push_back(fmt::format("{}:{} {}: {} [{}]", one.at.line, one.at.column, one.path,
+                                       one.message, one.code));
+  }
+  return out;
+}
+
+/// The one finding on a policy; "" where there is none.
+std::string finding_on(const std::string& retries) {
+  const Read found = read("retries: " + retries);
+  EXPECT_LE(found.findings.size(), 1U) << retries << ::testing::PrintToString(found.findings);
+  EXPECT_EQ(found.findings.empty(), found.retries.has_value()) << retries;
+  return found.findings.empty() ? "" : found.findings.front();
+}
+
+Vocabulary vocabulary_of(const std::string& action) {
+  const Read found = read(action);
+  EXPECT_THAT(found.findings, IsEmpty()) << action;
+  return found.retries.value().vocabulary;
+}
+
+RetryPolicy policy_of(const std::string& retries) {
+  const Read found = read("retries: " + retries);
+  EXPECT_THAT(found.findings, IsEmpty()) << retries;
+  return found.retries.value().policy;
+}
+
+TEST(Vocabularies, AreNamedByTheKeys) {
+  const std::vector<std::pair<std::string, Vocabulary>> rows = {
+      {"retries: {max_attempts: 1, codes: [a]}", Vocabulary::kDirektiv},
+      {"retry: {max_attempts: 1, codes: [a], delay: PT1S}", Vocabulary::kDirektiv},
+      {"retries: {maxAttempts: 5, delay: 1s}", Vocabulary::kSteep},
+      {"retries: {exponentialBackoff: 2}", Vocabulary::kSteep},
+      {"retries: {maxDelay: 10s}", Vocabulary::kSteep},
+      {"retries: {maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 10s}",
+       Vocabulary::kSteep},
+      {"retries: {maximumAttempts: 3}", Vocabulary::kTemporal},
+      {"retries: {initialInterval: 1s}", Vocabulary::kTemporal},
+      {"retries: {backoffCoefficient: 1.5}", Vocabulary::kTemporal},
+      {"retries: {maximumInterval: 1m}", Vocabulary::kTemporal},
+      {"retries: {nonRetryableErrors: [a]}", Vocabulary::kTemporal},
+      {"retries: {nonRetryableErrorTypes: [a]}", Vocabulary::kTemporal},
+      {"retries: {backoffMs: 100}", Vocabulary::kStevora},
+      {"retry: {maxAttempts: 5, backoffMs: 2000, backoffMultiplier: 3}", Vocabulary::kStevora},
+      {"retries: {maxBackoffMs: 1}", Vocabulary::kStevora},
+      {"retries: fixed(3, 1s)", Vocabulary::kZart},
+      {"retry: fixed(3, 1s)", Vocabulary::kZart},
+      // Nothing else could be Steep's alone, or Temporal's.
+      {"retry: {maxAttempts: 3, delay: 1s}", Vocabulary::kSteep},
+      {"retry: {maximumAttempts: 3}", Vocabulary::kTemporal},
+      // Open, and so Stevora's.
+      {"retry: {maxAttempts: 3}", Vocabulary::kStevora},
+      {"retry: {}", Vocabulary::kStevora},
+      // Settled.
+      {"retries: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
+      {"retries: {maxAttempts: 3, vocabulary: stevora}", Vocabulary::kStevora},
+      {"retry: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
+      {"retries: {vocabulary: temporal}", Vocabulary::kTemporal},
+      {"retries: {vocabulary: steep, delay: 1s}", Vocabulary::kSteep},
+  };
+  for (const auto& [action, vocabulary] : rows) {
+    EXPECT_EQ(vocabulary_of(action), vocabulary) << action;
+  }
+}
+
+TEST(Vocabularies, ThatAreLeftOpenAreRefusedWithTheCandidates) {
+  EXPECT_EQ(
+      finding_on("{maxAttempts: 3}"),
+      "2:10 action.retries: the keys leave open whose policy this is, steep or stevora; write "
+      "`vocabulary: steep` or `vocabulary: stevora` beside them [definition.vocabulary]");
+  EXPECT_EQ(finding_on("{delay: 1s}"),
+            "2:10 action.retries: the keys leave open whose policy this is, direktiv or steep; "
+            "write `vocabulary: direktiv` or `vocabulary: steep` beside them "
+            "[definition.vocabulary]");
+  EXPECT_EQ(finding_on("{}"),
+            "2:10 action.retries: the keys leave open whose policy this is, direktiv, steep, "
+            "temporal or stevora; write `vocabulary: direktiv`, `vocabulary: steep`, `vocabulary: "
+            "temporal` or `vocabulary: stevora` beside them [definition.vocabulary]");
+  // Stevora has no `delay`.
+  EXPECT_THAT(read("retry: {delay: 1s}").findings,
+              ElementsAre("2:8 action.retry: the keys leave open whose policy this is, direktiv or "
+                          "steep; write `vocabulary: direktiv` or `vocabulary: steep` beside them "
+                          "[definition.vocabulary]"));
+}
+
+TEST(Vocabularies, ThatAreMixedAreRefusedWhereTheSecondOneBegins) {
+  EXPECT_EQ(finding_on("{maxAttempts: 3, initialInterval: 1s}"),
+            "2:27 action.retries.initialInterval: \"initialInterval\" is a key of temporal, those "
+            "before it are of steep or stevora; write the keys of one [definition.vocabulary]");
+  EXPECT_EQ(finding_on("{max_attempts: 3, codes: [a], backoffMs: 100}"),
+            "2:40 action.retries.backoffMs: \"backoffMs\" is a key of stevora, those before it are "
+            "of direktiv; write the keys of one [definition.vocabulary]");
+  EXPECT_EQ(finding_on("{backoffMs: 100, delay: 1s}"),
+            "2:27 action.retries.delay: \"delay\" is a key of direktiv or steep, those before it "
+            "are of stevora; write the keys of one [definition.vocabulary]");
+  EXPECT_EQ(finding_on("{delay: 1s, maxAttempts: 3, maxBackoffMs: 5}"),
+            "2:38 action.retries.maxBackoffMs: \"maxBackoffMs\" is a key of stevora, those before "
+            "it are of steep; write the keys of one [definition.vocabulary]");
+}
+
+TEST(Vocabularies, ThatAreSettledTakeNoKeyOfAnother) {
+  const Read found = read("retries: {vocabulary: steep, maxAttempts: 3, backoffMs: 100, dely: 1s}");
+  EXPECT_THAT(
+      found.findings,
+      ElementsAre("2:46 action.retries.backoffMs: \"backoffMs\" is a key of stevora, not of "
+                  "steep [definition.vocabulary]",
+                  "2:62 action.retries.dely: \"dely\" is not a known key here; did you mean "
+                  "\"delay\"? [definition.unknown_key]"));
+}
+
+TEST(Vocabularies, ThatThereAreNotAreRefused) {
+  EXPECT_EQ(finding_on("{vocabulary: step, maxAttempts: 3}"),
+            "2:23 action.retries.vocabulary: vocabulary is \"step\"; write direktiv, steep, "
+            "temporal or stevora [definition.value]");
+  EXPECT_EQ(finding_on("{vocabulary: zart, maxAttempts: 3}"),
+            "2:23 action.retries.vocabulary: Zart's policy is no mapping; write a text such as "
+            "\"fixed(3, 1s)\" [definition.value]");
+  EXPECT_EQ(finding_on("{vocabulary: [steep], maxAttempts: 3}"),
+            "2:23 action.retries.vocabulary: vocabulary is a list; write direktiv, steep, temporal "
+            "or stevora [definition.value]");
+}
+
+TEST(Vocabularies, AKeyOfNoneIsToldBesideWhatIsLeftOpen) {
+  EXPECT_THAT(read("retries: {maxAttempts: 3, backofMs: 100}").findings,
+              ElementsAre("2:10 action.retries: the keys leave open whose policy this is, steep or "
+                          "stevora; write `vocabulary: steep` or `vocabulary: stevora` beside them "
+                          "[definition.vocabulary]",
+                          "2:27 action.retries.backofMs: \"backofMs\" is not a known key here; did "
+                          "you mean \"backoffMs\"? [definition.unknown_key]"));
+}
+
+TEST(Retries, AreAMappingOrAText) {
+  EXPECT_EQ(
+      finding_on("3"),
+      "2:10 action.retries: retries is a number; write a mapping, or a text such as \"fixed(3, "
+      "1s)\" [definition.type]");
+  EXPECT_EQ(finding_on("[]"),
+            "2:10 action.retries: retries is a list; write a mapping, or a text such as \"fixed(3, "
+            "1s)\" [definition.type]");
+  EXPECT_EQ(
+      finding_on("exponential(3, 1s)"),
+      "2:10 action.retries: \"exponential(3, 1s)\" is no retry policy: there is no "
+      "\"exponential\", only fixed(attempts, delay); waits that grow are written as a mapping "
+      "with the keys of another vocabulary [retry.malformed]");
+  EXPECT_THAT(read("retry: fixed(3, 1s)\nretries: fixed(3, 1s)").findings,
+              ElementsAre("3:1 action.retries: \"retry\" and \"retries\" are the same field; write "
+                          "one of them [definition.both_keys]"));
+}
+
+TEST(Retries, AreRefusedJustOutsideOfEachBound) {
+  struct Row {
+    std::string inside;
+    std::string outside;
+    std::string finding;
+  };
+  const std::string at = "2:10 action.retries";
+  const auto value = [](std::string_view key, int column, std::string_view what,
+                        std::string_view wanted) {
+    return fmt::format("2:{} action.retries.{}: {} is {}; it must be {} [definition.value]", column,
+                       key, key, what, wanted);
+  };
+  const auto zero = [](std::string_view key, int column, std::string_view what) {
+    return fmt::format("2:{} action.retries.{}: \"{}\" is zero; it must be longer [duration.zero]",
+                       column, key, what);
+  };
+  const std::vector<Row> rows = {
+      {"{max_attempts: 0, codes: [a]}", "{max_attempts: -1, codes: [a]}",
+       value("max_attempts", 25, "-1", "between 0 and 1000000")},
+      {"{max_attempts: 1000000, codes: [a]}", "{max_attempts: 1000001, codes: [a]}",
+       value("max_attempts", 25, "1000001", "between 0 and 1000000")},
+      {"{multiplier: 0.001, max_attempts: 1, codes: [a]}",
+       "{multiplier: 0, max_attempts: 1, codes: [a]}", value("multiplier", 23, "0", "above 0")},
+      {"{delay: PT0S, max_attempts: 1, codes: [a]}", "{delay: 5, max_attempts: 1, codes: [a]}",
+       "2:18 action.retries.delay: delay is a number; write a duration such as \"PT1H\" "
+       "[definition.type]"},
+      {"{codes: ['*'], max_attempts: 1}", "{codes: [], max_attempts: 1}",
+       "2:18 action.retries.codes: no error is tried again then; write the codes, or `*` for all "
+       "[definition.empty]"},
+      {"{codes: [a|b], max_attempts: 1}", "{codes: ['('], max_attempts: 1}",
+       "2:19 action.retries.codes[0]: pattern \"(\": character 1: this group is not closed: add "
+       "\")\", or write \"\\(\" for the character [pattern.malformed]"},
+      {"{max_attempts: 1, codes: [a]}", "{max_attempts: 1}",
+       at + ".codes: \"codes\" is missing [definition.missing]"},
+      {"{max_attempts: 1, codes: [a]}", "{codes: [a]}",
+       at + ".max_attempts: \"max_attempts\" is missing [definition.missing]"},
+
+      {"{maxAttempts: -1, delay: 0}", "{maxAttempts: -2, delay: 0}",
+       value("maxAttempts", 24, "-2", "between -1 and 2147483647")},
+      {"{maxAttempts: 2147483647, delay: 0}", "{maxAttempts: 2147483648, delay: 0}",
+       value("maxAttempts", 24, "2147483648", "between -1 and 2147483647")},
+      {"{maxAttempts: 1, delay: 0s}", "{maxAttempts: 1, delay: 1.5h}",
+       "2:34 action.retries.delay: \"1.5h\" is no duration: only whole numbers stand before a "
+       "unit; "
+       "PT1.5H may have a fraction (byte 1) [duration.malformed]"},
+      {"{exponentialBackoff: 0.5}", "{exponentialBackoff: 0}",
+       value("exponentialBackoff", 31, "0", "above 0")},
+      {"{exponentialBackoff: 0.5}", "{exponentialBackoff: -2}",
+       value("exponentialBackoff", 31, "-2", "above 0")},
+      {"{maxDelay: 1}", "{maxDelay: 0}", zero("maxDelay", 21, "0")},
+
+      {"{maximumAttempts: 0}", "{maximumAttempts: -1}",
+       value("maximumAttempts", 28, "-1", "between 0 and 2147483647")},
+      {"{maximumAttempts: 2147483647}", "{maximumAttempts: 2147483648}",
+       value("maximumAttempts", 28, "2147483648", "between 0 and 2147483647")},
+      {"{initialInterval: 0s}", "{initialInterval: -1s}",
+       "2:28 action.retries.initialInterval: \"-1s\" is no duration: it must not be negative (byte "
+       "0) [duration.negative]"},
+      {"{maximumInterval: 1ms}", "{maximumInterval: 0s}", zero("maximumInterval", 28, "0s")},
+      {"{backoffCoefficient: 0.1}", "{backoffCoefficient: 0}",
+       value("backoffCoefficient", 31, "0", "above 0")},
+      {"{nonRetryableErrors: []}", "{nonRetryableErrors: [5]}",
+       "2:32 action.retries.nonRetryableErrors[0]: this is a number; put it in quotes: \"5\" "
+       "[definition.type]"},
+      {"{nonRetryableErrors: [a]}", "{nonRetryableErrors: [a], nonRetryableErrorTypes: [b]}",
+       "2:36 action.retries.nonRetryableErrorTypes: \"nonRetryableErrors\" and "
+       "\"nonRetryableErrorTypes\" are the same field; write one of them [definition.both_keys]"},
+
+      {"{vocabulary: stevora, maxAttempts: 1}", "{vocabulary: stevora, maxAttempts: 0}",
+       value("maxAttempts", 45, "0", "between 1 and 20")},
+      {"{vocabulary: stevora, maxAttempts: 20}", "{vocabulary: stevora, maxAttempts: 21}",
+       value("maxAttempts", 45, "21", "between 1 and 20")},
+      {"{backoffMs: 100}", "{backoffMs: 99}",
+       value("backoffMs", 22, "99", "between 100 and 3155760000000")},
+      {"{backoffMs: 3155760000000}", "{backoffMs: 3155760000001}",
+       value("backoffMs", 22, "3155760000001", "between 100 and 3155760000000")},
+      {"{backoffMs: 100}", "{backoffMs: 100ms}",
+       "2:22 action.retries.backoffMs: backoffMs is a text; write a whole number "
+       "[definition.type]"},
+      {"{backoffMs: 100}", "{backoffMs: 100.5}",
+       "2:22 action.retries.backoffMs: backoffMs is a number; write a whole number "
+       "[definition.type]"},
+      {"{backoffMultiplier: 1}", "{backoffMultiplier: 0.99}",
+       value("backoffMultiplier", 30, "0.99", "between 1 and 10")},
+      {"{backoffMultiplier: 10}", "{backoffMultiplier: 10.01}",
+       value("backoffMultiplier", 30, "10.01", "between 1 and 10")},
+      {"{maxBackoffMs: 1}", "{maxBackoffMs: 0}",
+       value("maxBackoffMs", 25, "0", "between 1 and 3155760000000")},
+      {"{maxBackoffMs: 3155760000000}", "{maxBackoffMs: 3155760000001}",
+       value("maxBackoffMs", 25, "3155760000001", "between 1 and 3155760000000")},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(finding_on(row.inside), "");
+    const Lines found = read("retries: " + row.outside).findings;
+    EXPECT_THAT(found, ElementsAre(row.finding)) << row.outside;
+  }
+}
+
+TEST(Retries, HaveTheDefaultsOfTheirVocabulary) {
+  const RetryPolicy direktiv = policy_of("{max_attempts: 3, codes: ['^a$']}");
+  EXPECT_EQ(direktiv.attempts, 4U);
+  EXPECT_EQ(direktiv.delay, Span{});
+  EXPECT_EQ(direktiv.factor, 1);
+  EXPECT_EQ(direktiv.max_delay, std::nullopt);
+  ASSERT_EQ(direktiv.only.size(), 1U);
+  EXPECT_EQ(direktiv.only[0].text(), "^a$");
+
+  const RetryPolicy steep = policy_of("{delay: 1s, maxDelay: 10s}");
+  EXPECT_EQ(steep.attempts, 1U);
+  EXPECT_EQ(steep.factor, 1);
+  EXPECT_EQ(steep.max_delay, std::nullopt);
+  EXPECT_THAT(steep.only, IsEmpty());
+
+  const RetryPolicy temporal = policy_of("{nonRetryableErrorTypes: [a, b]}");
+  EXPECT_EQ(temporal.attempts, std::nullopt);
+  EXPECT_EQ(temporal.window, Span{.months = 120});
+  EXPECT_EQ(temporal.delay, span(1s));
+  EXPECT_EQ(temporal.max_delay, span(100s));
+  EXPECT_THAT(temporal.never, ElementsAre("a", "b"));
+
+  const RetryPolicy stevora = policy_of("{backoffMs: 2000}");
+  EXPECT_EQ(stevora.attempts, 3U);
+  EXPECT_EQ(stevora.delay, span(2s));
+  EXPECT_EQ(stevora.factor, 2);
+  EXPECT_EQ(stevora.max_delay, span(300s));
+  EXPECT_EQ(stevora.jitter, 0.25);
+}
+
+TEST(Retries, TakeTheExamplesOfTheDocuments) {
+  const RetryPolicy steep =
+      policy_of("{maxAttempts: 5, delay: 1s, exponentialBackoff: 2, maxDelay: 10s}");
+  EXPECT_EQ(steep.attempts, 5U);
+  EXPECT_EQ(steep.delay, span(1s));
+  EXPECT_EQ(steep.factor, 2);
+  EXPECT_EQ(steep.max_delay, span(10s));
+
+  const RetryPolicy stevora =
+      policy_of(R"({"maxAttempts": 5, "backoffMs": 2000, "backoffMultiplier": 3})");
+  EXPECT_EQ(stevora.attempts, 5U);
+  EXPECT_EQ(stevora.delay, span(2s));
+  EXPECT_EQ(stevora.factor, 3);
+
+  const RetryPolicy zart = policy_of("fixed(3, 1s)");
+  EXPECT_EQ(zart.attempts, 3U);
+  EXPECT_EQ(zart.delay, span(1s));
+}
+
+TEST(Timeouts, AreThoseOfEachVocabulary) {
+  struct Row {
+    const char* action;
+    TimeoutKind kind;
+    Duration fixed;
+    Expiry expiry;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"scheduleToStartTimeout: 1m", TimeoutKind::kScheduleToStart, 1min, Expiry::kFinal},
+           {"startToCloseTimeout: 1m", TimeoutKind::kStartToClose, 1min, Expiry::kRetryable},
+           {"scheduleToCloseTimeout: PT1M", TimeoutKind::kScheduleToClose, 1min, Expiry::kFinal},
+           {"heartbeatTimeout: 30s", TimeoutKind::kHeartbeat, 30s, Expiry::kRetryable},
+           {"maxInactivity: 5m", TimeoutKind::kHeartbeat, 5min, Expiry::kCancels},
+           {"maxInactivity: 500", TimeoutKind::kHeartbeat, 500ms, Expiry::kCancels},
+           {"maxRuntime: 1h", TimeoutKind::kStartToClose, 1h, Expiry::kCancels},
+           {"deadline: 1h", TimeoutKind::kScheduleToClose, 1h, Expiry::kCancels},
+           {"maxInactivity: {timeout: 5m, errorOnTimeout: true}", TimeoutKind::kHeartbeat, 5min,
+            Expiry::kRetryable},
+           {"maxRuntime: {timeout: 5000, errorOnTimeout: true}", TimeoutKind::kStartToClose, 5s,
+            Expiry::kRetryable},
+           {"deadline: {timeout: 1h, errorOnTimeout: true}", TimeoutKind::kScheduleToClose, 1h,
+            Expiry::kFinal},
+           {"deadline: {timeout: 1h, errorOnTimeout: false}", TimeoutKind::kScheduleToClose, 1h,
+            Expiry::kCancels},
+           {"deadline: {timeout: 1h}", TimeoutKind::kScheduleToClose, 1h, Expiry::kCancels},
+           {"timeout: 5m", TimeoutKind::kScheduleToClose, 5min, Expiry::kFinal},
+           {"timeout: 5m\ntimeout_scope: global", TimeoutKind::kScheduleToClose, 5min,
+            Expiry::kFinal},
+           {"timeout: 30s\ntimeout_scope: per_attempt", TimeoutKind::kStartToClose, 30s,
+            Expiry::kFinal},
+       }) {
+    const Read found = read(row.action);
+    EXPECT_THAT(found.findings, IsEmpty()) << row.action;
+    TimeoutPolicy expected;
+    expected[row.kind] = Timeout{.span = span(row.fixed), .expiry = row.expiry};
+    EXPECT_EQ(found.timeouts.policy, expected) << row.action;
+  }
+}
+
+TEST(Timeouts, OfOneActionMayBeSeveral) {
+  const Read found = read(
+      "maxInactivity: 5m\ndeadline:\n  timeout: 1h\n  errorOnTimeout: true\n"
+      "startToCloseTimeout: 10m");
+  EXPECT_THAT(found.findings, IsEmpty());
+  const TimeoutPolicy& policy = found.timeouts.policy;
+  EXPECT_EQ(policy[TimeoutKind::kHeartbeat], (Timeout{span(5min), Expiry::kCancels}));
+  EXPECT_EQ(policy[TimeoutKind::kScheduleToClose], (Timeout{span(1h), Expiry::kFinal}));
+  EXPECT_EQ(policy[TimeoutKind::kStartToClose], (Timeout{span(10min), Expiry::kRetryable}));
+  EXPECT_EQ(policy[TimeoutKind::kScheduleToStart], std::nullopt);
+}
+
+TEST(Timeouts, AreRefusedWithTheirPlace) {
+  struct Row {
+    const char* action;
+    const char* finding;
+  };
+  for (
+      const Row& row : std::vector<Row>{
+          {"startToCloseTimeout: 1m\nmaxRuntime: 1m",
+           "3:13 action.maxRuntime: \"startToCloseTimeout\" and \"maxRuntime\" are the same "
+           "timeout, temporal's and steep's; write one of them [definition.both_keys]"},
+          {"maxInactivity: 1m\nheartbeatTimeout: 1m",
+           "2:16 action.maxInactivity: \"heartbeatTimeout\" and \"maxInactivity\" are the same "
+           "timeout, temporal's and steep's; write one of them [definition.both_keys]"},
+          {"timeout: 1m\ndeadline: 1m",
+           "2:10 action.timeout: \"deadline\" and \"timeout\" are the same timeout, steep's and "
+           "zart's; write one of them [definition.both_keys]"},
+          {"timeout: 1m\nscheduleToCloseTimeout: 1m",
+           "2:10 action.timeout: \"scheduleToCloseTimeout\" and \"timeout\" are the same timeout, "
+           "temporal's and zart's; write one of them [definition.both_keys]"},
+          {"timeout: 1m\ntimeout_scope: per_attempt\nmaxRuntime: 1m",
+           "2:10 action.timeout: \"maxRuntime\" and \"timeout\" are the same timeout, steep's and "
+           "zart's; write one of them [definition.both_keys]"},
+          {"timeout_scope: global",
+           "2:16 action.timeout_scope: timeout_scope says what `timeout` bounds, and there is no "
+           "`timeout` beside it [definition.not_here]"},
+          {"timeout: 1m\ntimeout_scope: attempt",
+           "3:16 action.timeout_scope: timeout_scope is \"attempt\"; write one of \"global\", "
+           "\"per_attempt\" [definition.value]"},
+          {"timeout: 0s",
+           "2:10 action.timeout: \"0s\" is zero; it must be longer "
+           "[duration.zero]"},
+          {"maxRuntime: 0",
+           "2:13 action.maxRuntime: \"0\" is zero; it must be longer [duration.zero]"},
+          {"maxRuntime: [1]",
+           "2:13 action.maxRuntime: maxRuntime is a list; write a duration such as \"PT1H\" "
+           "[definition.type]"},
+          {"maxRuntime: {errorOnTimeout: true}",
+           "2:13 action.maxRuntime.timeout: \"timeout\" is missing [definition.missing]"},
+          {"maxRuntime: {timeout: 1m, errorOnTimeout: 1}",
+           "2:43 action.maxRuntime.errorOnTimeout: errorOnTimeout is a number; write true or false "
+           "[definition.type]"},
+          {"maxRuntime: {timeout: 1m, errorsOnTimeout: true}",
+           "2:27 action.maxRuntime.errorsOnTimeout: \"errorsOnTimeout\" is not a known key here; "
+           "did you mean \"errorOnTimeout\"? [definition.unknown_key]"},
+          {"heartbeatTimeout: 30",
+           "2:19 action.heartbeatTimeout: heartbeatTimeout is a number; write a duration such as "
+           "\"PT1H\" [definition.type]"},
+          {"startToCloseTimout: 1m",
+           "2:1 action.startToCloseTimout: \"startToCloseTimout\" is not a known key here; did you "
+           "mean \"startToCloseTimeout\"? [definition.unknown_key]"},
+      }) {
+    EXPECT_THAT(read(row.action).findings, ElementsAre(row.finding)) << row.action;
+  }
+}
+
+TEST(Timeouts, OfTheActionStandOverThoseOfItsFunctionKeyByKey) {
+  const WrittenTimeouts function =
+      read("scheduleToCloseTimeout: 1h\nheartbeatTimeout: 1m").timeouts;
+  const WrittenTimeouts both = read("maxInactivity: 5m").timeouts.over(function);
+  EXPECT_EQ(both.policy[TimeoutKind::kHeartbeat], (Timeout{span(5min), Expiry::kCancels}));
+  EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], (Timeout{span(1h), Expiry::kFinal}));
+  ASSERT_NE(both.key_of(Vocabulary::kTemporal), nullptr);
+  EXPECT_EQ(both.key_of(Vocabulary::kTemporal)->name, "scheduleToCloseTimeout");
+  EXPECT_EQ(both.key_of(Vocabulary::kSteep)->name, "maxInactivity");
+  EXPECT_EQ(both.key_of(Vocabulary::kZart), nullptr);
+}
+
+TEST(Timeouts, OfZartAreOneKeyWhateverTheirScope) {
+  const WrittenTimeouts function = read("timeout: 5m").timeouts;
+  const WrittenTimeouts both =
+      read("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);
+  EXPECT_EQ(both.policy[TimeoutKind::kStartToClose], (Timeout{span(30s), Expiry::kFinal}));
+  EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], std::nullopt);
+}
+
+TEST(DurationsOfTheDocuments, AllLoad) {
+  // Document 000, "Durations"; 003; 004.
+  for (const char* text :
+       {"1000ms", "3 secs", "5m", "20mins", "10h 30 minutes", "1 hour 10minutes 5s", "1d 5h",
+        "10 days 1hrs 30m 15 secs", "PT1H", "PT0.5S", "30s", "30m", "2h", "3d", "7d"}) {
+    EXPECT_THAT(read(fmt::format("deadline: {}", text)).findings, IsEmpty()) << text;
+    EXPECT_THAT(read(fmt::format("timeout: {}", text)).findings, IsEmpty()) << text;
+    EXPECT_THAT(read(fmt::format("retries: {{initialInterval: {}}}", text)).findings, IsEmpty())
+        << text;
+  }
+}
+
+TEST(APolicyOfACall, IsReadFromJson) {
+  EXPECT_EQ(read_retry_policy(R"({"maximumAttempts": 5})")->attempts, 5U);
+  EXPECT_EQ(read_retry_policy(R"x("fixed(3, 1s)")x")->attempts, 3U);
+  EXPECT_EQ(read_retry_policy("fixed(3, 1s)")->attempts, 3U);
+  struct Row {
+    const char* text;
+    const char* code;
+    const char* message;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"", "definition.empty", "the text holds no document"},
+           {"{", "definition.syntax", "expected a value"},
+           {"[]", "definition.type",
+            "retries is a list; write a mapping, or a text such as \"fixed(3, 1s)\""},
+           {R"({"maxAttempts": 3})", "definition.vocabulary",
+            "the keys leave open whose policy this is, steep or stevora; write `vocabulary: steep` "
+            "or `vocabulary: stevora` beside them"},
+           {R"({"maxAttempts": 0, "delay": 0})", "definition.value",
+            "with no attempt at all there is no run; write one at least"},
+           {R"({"maximumAttempts": -1})", "definition.value",
+            "maximumAttempts: maximumAttempts is -1; it must be between 0 and 2147483647"},
+       }) {
+    const Result<RetryPolicy> policy = read_retry_policy(row.text);
+    ASSERT_FALSE(policy) << row.text;
+    EXPECT_EQ(policy.error().code, row.code) << row.text;
+    EXPECT_EQ(policy.error().message, row.message) << row.text;
+  }
+}
+
+TEST(ATimeoutOfACall, IsADurationAboveZero) {
+  EXPECT_EQ(read_timeout("1h 30m").value(), span(90min));
+  EXPECT_EQ(read_timeout("PT1H").value(), span(1h));
+  EXPECT_EQ(read_timeout("0s").error().code, "duration.zero");
+  EXPECT_EQ(read_timeout("0s").error().message, "\"0s\" is zero; it must be longer");
+  EXPECT_EQ(read_timeout("soon").error().code, "duration.malformed");
+}
+
+}  // namespace
+}  // namespace millrace
