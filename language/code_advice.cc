@@ -7,8 +7,8 @@
 #include "base/ids.h"
 #include "language/error_codes.h"
 #include "language/findings.h"
+#include "matchers/glob.h"
 #include "matchers/pattern.h"
-#include "policies/glob.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "policies/glob.h"
+#include "matchers/glob.h"
 #include "states/visit.h"
 
 namespace millrace {

@@ -12,10 +12,10 @@
 #include "language/code_advice.h"
 #include "language/grammar.h"
 #include "language/walk.h"
+#include "matchers/glob.h"
 #include "matchers/pattern.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
-#include "policies/glob.h"
 
 namespace millrace {
 namespace {

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "language/policy_fields.h"
+#include "matchers/glob.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/duration.h"
-#include "policies/glob.h"
 #include "policies/retry_policy.h"
 
 namespace millrace {

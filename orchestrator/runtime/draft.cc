@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cloudevents/json_format.h"
+#include "matchers/glob.h"
 #include "orchestrator/runtime/lifecycle.h"
 #include "orchestrator/runtime/messages.h"
-#include "policies/glob.h"
 
 namespace millrace {
 

@@ -8,8 +8,8 @@
 #include "language/document.h"
 #include "language/grammar.h"
 #include "language/walk.h"
+#include "matchers/glob.h"
 #include "orchestrator/runtime/lifecycle.h"
-#include "policies/glob.h"
 #include "policies/unit_advice.h"
 
 namespace millrace {

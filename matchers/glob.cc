@@ -1,4 +1,4 @@
-#include "policies/glob.h"
+#include "matchers/glob.h"
 
 namespace millrace {
 namespace {
