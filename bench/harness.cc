@@ -24,7 +24,7 @@ namespace {
 
 /// The millrace that was built beside this program.
 std::filesystem::path binary() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "cli" /
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "app" /
          "millrace";
 }
 

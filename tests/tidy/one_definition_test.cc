@@ -99,7 +99,7 @@ std::vector<std::string> twice(const Places& places) {
 
 TEST(OneDefinition, OfEachClassIsInTheProgram) {
   const Places places = definitions_in(
-      {"base", "broker", "cli", "cloudevents", "expressions", "functions", "gateway", "http",
+      {"app", "base", "broker", "cli", "cloudevents", "expressions", "functions", "gateway", "http",
        "language", "matchers", "model", "orchestrator", "os", "policies", "scenarios", "states"});
   // Else it has looked in the wrong place, or seen nothing there.
   EXPECT_GT(places.size(), 400U);

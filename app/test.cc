@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "app/server.h"
+#include "app/signals.h"
 #include "cli/serve.h"
-#include "cli/server.h"
-#include "cli/signals.h"
 #include "cli/verbs.h"
 #include "expressions/workers/pool.h"
 #include "scenarios/play.h"

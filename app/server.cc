@@ -1,4 +1,4 @@
-#include "cli/server.h"
+#include "app/server.h"
 
 #include <algorithm>
 #include <atomic>

@@ -7,9 +7,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "app/server.h"
+#include "app/signals.h"
 #include "cli/end_reason.h"
-#include "cli/server.h"
-#include "cli/signals.h"
 #include "os/descriptor_limit.h"
 
 namespace millrace {

@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
+#include "app/server.h"
 #include "cli/app.h"
 #include "cli/serve.h"
-#include "cli/server.h"
 #include "expressions/workers/worker.h"
 
 namespace {

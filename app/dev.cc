@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "app/server.h"
+#include "app/signals.h"
+#include "app/workflow_folder.h"
 #include "broker/dev_server.h"
 #include "cli/end_reason.h"
 #include "cli/serve.h"
-#include "cli/server.h"
-#include "cli/signals.h"
-#include "cli/workflow_folder.h"
 #include "os/descriptor_limit.h"
 #include "os/scratch_folder.h"
 

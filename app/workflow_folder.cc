@@ -1,4 +1,4 @@
-#include "cli/workflow_folder.h"
+#include "app/workflow_folder.h"
 
 #include <array>
 #include <cerrno>
