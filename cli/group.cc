@@ -18,14 +18,10 @@ std::string waiting_text(const Json& group) {
 }  // namespace
 
 Ended list_groups(Session& session, const PageOptions& page) {
-  const Reply reply =
-      TRY(session.client.send({.path = session.path({"groups"}),
-                               .query = {{"limit", page.limit}, {"cursor", page.cursor}}}));
-  session.output.list(reply.body,
-                      {field("WORKFLOW", "workflow"), field("CORRELATE", "correlate"),
-                       Column{"WAITING", waiting_text}, field("EXPIRES", "expiresAt")},
-                      "workflow");
-  return ExitCode::kOk;
+  return show_pages(session, {.path = session.path({"groups"})}, page,
+                    {field("WORKFLOW", "workflow"), field("CORRELATE", "correlate"),
+                     Column{"WAITING", waiting_text}, field("EXPIRES", "expiresAt")},
+                    "workflow");
 }
 
 }  // namespace millrace

@@ -1,7 +1,9 @@
 // What several verbs need: where bytes come from, fresh ids, findings as text.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <random>
 
 #include <fmt/format.h>
@@ -28,8 +30,11 @@ Fallible<std::string> read_input(std::istream& in) {
                      fmt::format("standard input: expected at most {} bytes", kMostBytes));
     }
   }
-  if (!in.bad()) return bytes;
-  return give_up(ExitCode::kUsage, "file.unreadable", "standard input cannot be read");
+  // std::cin reads by stdio, where a read that failed looks like the end.
+  const bool failed = in.bad() || (&in == &std::cin && std::ferror(stdin) != 0);
+  if (!failed) return bytes;
+  return give_up(ExitCode::kUsage, "file.unreadable",
+                 "standard input cannot be read; expected a file, a pipe or a terminal");
 }
 
 }  // namespace

@@ -87,19 +87,45 @@ std::string_view type_of(const Node& node) {
   return "";
 }
 
-/// Goes through what is evaluated over the input itself.
-void gather(const Node& node, std::vector<std::pair<std::string, std::string>>& found) {
-  if (node.kind == Kind::kPath && node.children.empty()) {
-    if (node.steps.size() < 2) return;
-    const auto* const first = std::get_if<std::string>(&node.steps[0].to);
-    const auto* const second = std::get_if<std::string>(&node.steps[1].to);
-    if (first != nullptr && second != nullptr) found.emplace_back(*first, *second);
+using KeyPath = std::vector<std::string>;
+
+/// What the node yields, if that is the value at a path of keys from the input; `input` is the path
+/// of what the node reads as `.`, if it has one. `is_whole` becomes false where the path goes on by
+/// something else than a key.
+std::optional<KeyPath> key_path(const Node& node, const std::optional<KeyPath>& input,
+                                bool& is_whole) {
+  if (node.kind == Kind::kPipe) {
+    const auto left = key_path(node.children[0], input, is_whole);
+    return left && is_whole ? key_path(node.children[1], left, is_whole) : std::nullopt;
+  }
+  if (node.kind != Kind::kPath) return std::nullopt;
+  auto path = node.children.empty() ? input : key_path(node.children[0], input, is_whole);
+  if (!path) return std::nullopt;
+  for (const fast::Step& step : node.steps) {
+    const auto* const key = std::get_if<std::string>(&step.to);
+    is_whole = is_whole && key != nullptr;
+    if (is_whole) path->push_back(*key);
+  }
+  return path;
+}
+
+/// Goes through what is evaluated over the input, or over a value within it.
+void gather(const Node& node, const std::optional<KeyPath>& input, std::vector<KeyPath>& found) {
+  bool is_whole = true;
+  if (node.kind == Kind::kPath) {
+    const auto path = key_path(node, input, is_whole);
+    if (path && !path->empty()) {
+      found.push_back(*path);
+      return;
+    }
+  }
+  if (node.kind == Kind::kPipe) {
+    gather(node.children[0], input, found);
+    const auto left = key_path(node.children[0], input, is_whole);
+    gather(node.children[1], is_whole ? left : std::nullopt, found);
     return;
   }
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    const bool has_other_input = node.kind == Kind::kPipe && i == 1;
-    if (!has_other_input || is_identity(node.children[0])) gather(node.children[i], found);
-  }
+  for (const Node& child : node.children) gather(child, input, found);
 }
 
 }  // namespace
@@ -135,9 +161,9 @@ ProgramFacts facts_of(const Template& value) {
   return facts;
 }
 
-std::vector<std::pair<std::string, std::string>> keys_in_keys(std::string_view program) {
-  std::vector<std::pair<std::string, std::string>> found;
-  if (const auto parsed = fast::parse(program)) gather(parsed->root, found);
+std::vector<std::vector<std::string>> key_paths_of(std::string_view program) {
+  std::vector<KeyPath> found;
+  if (const auto parsed = fast::parse(program)) gather(parsed->root, KeyPath(), found);
   return found;
 }
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -29,8 +28,8 @@ ProgramFacts facts_of(std::string_view program);
 /// constant.
 ProgramFacts facts_of(const Template& value);
 
-/// The paths of two keys in a row that the program reads from the input itself: of `.a.b.c` it is
-/// `a`, `b`.
-std::vector<std::pair<std::string, std::string>> keys_in_keys(std::string_view program);
+/// The keys in a row that the program reads from the input itself, up to an index: of `.a["b"] |
+/// .c` they are `a`, `b` and `a`, `b`, `c`.
+std::vector<std::vector<std::string>> key_paths_of(std::string_view program);
 
 }  // namespace millrace

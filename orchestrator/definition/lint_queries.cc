@@ -396,7 +396,10 @@ class QueryLinter {
     const auto value = Template::query(to_json(*transform));
     if (!value) return;
     for (const Program& program : value->programs()) {
-      for (const auto& [type, key] : keys_in_keys(program.text)) {
+      for (const std::vector<std::string>& keys : key_paths_of(program.text)) {
+        if (keys.size() < 2) continue;
+        const std::string& type = keys[0];
+        const std::string& key = keys[1];
         const auto found = entries.find(type);
         if (found == entries.end() || found->second < 2) continue;
         findings_.warning(
@@ -477,8 +480,11 @@ class QueryLinter {
       }
       if (reads_element(path)) continue;
       std::string rest = program.text;
+      std::vector<std::vector<std::string>> paths = key_paths_of(program.text);
       for (const std::string& key : keys_with_dots_) {
-        if (!take_split_key(rest, key) || is_made(first_of(key), path)) continue;
+        const bool is_path = take_split_key(rest, key);
+        const bool is_read = take_split_path(paths, key) || is_path;
+        if (!is_read || is_made(first_of(key), path)) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
             fmt::format(".{} reads several keys, one within the other, but the data of the event "
@@ -499,6 +505,16 @@ class QueryLinter {
       program.replace(at, key.size() + 1, key.size() + 1, '_');
     }
     return found;
+  }
+
+  /// The same of the paths that the program reads, however they are written (`.order["new"]`).
+  static bool take_split_path(std::vector<std::vector<std::string>>& paths,
+                              const std::string& key) {
+    return std::erase_if(paths, [&](const std::vector<std::string>& path) {
+             // `.` ends the key and each part of a path.
+             return path[0] == first_of(key) &&
+                    fmt::format("{}.", fmt::join(path, ".")).starts_with(key + ".");
+           }) > 0;
   }
 
   void check_pattern(const Member& member, const std::string& path, bool is_start) {

@@ -75,6 +75,15 @@ TEST(ProcessWithoutBroker, IsNotStartedWithFewerDescriptorsThanItNeeds) {
   }
 }
 
+TEST(ProcessWithoutBroker, TakesNoInputThatCannotBeReadForAnEmptyOne) {
+  for (const std::string verb : {"lint -", "variable set key -", "secret set key"}) {
+    const ProcessEnd end = run_process(
+        {.command = {"/bin/sh", "-c", "exec " + millrace_program() + " " + verb + " < /"}});
+    EXPECT_EQ(end.code, 2) << verb << ": " << end.output << end.errors;
+    EXPECT_THAT(end.errors, HasSubstr("standard input cannot be read")) << verb;
+  }
+}
+
 TEST(ProcessWithoutBroker, BecomesReadyWhenNatsComes) {
   NatsServer nats;
   nats.process().stop();

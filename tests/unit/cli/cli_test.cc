@@ -627,6 +627,11 @@ TEST_F(Cli, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
       Json::parse(run({"instance", "list", "-o", "json", "--cursor", "600"}).out)["items"].size(),
       20);
 
+  service_.group_count = 620;
+  const Printed groups = run({"group", "list", "-o", "name"});
+  EXPECT_EQ(std::count(groups.out.begin(), groups.out.end(), '\n'), 620);
+  EXPECT_EQ(groups.err, "");
+
   const Printed table = run({"instance", "list"});
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 51);
   EXPECT_EQ(table.err, "there are more: --cursor 50\n");

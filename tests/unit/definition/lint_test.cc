@@ -816,6 +816,11 @@ TEST(LintOfQueries, NamesEveryKeyWithDotsThatIsSplit) {
   EXPECT_THAT(split(".payment.received.amount.paid"),
               ElementsAre("write .[\"payment.received\"] [lint.split_key]"));
   EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
+  EXPECT_THAT(split(".[\"order.placed\"].late"), IsEmpty());
+  for (const char* query : {".order[\"placed\"].id", ".\"order\".placed", ".order | .placed",
+                            "(.order).placed", "[.[\"order\"][\"placed\"]]"}) {
+    EXPECT_THAT(split(query), ElementsAre("write .[\"order.placed\"] [lint.split_key]")) << query;
+  }
 }
 
 /// The warnings of a definition that waits for `order.new` and `user.name`, and then has these

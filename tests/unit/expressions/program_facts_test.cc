@@ -1,5 +1,6 @@
 #include "expressions/program_facts.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,13 +78,23 @@ TEST(ProgramFacts, OfATemplateAreThoseOfItsValue) {
 }
 
 TEST(ProgramFacts, NameTheKeysThatAreReadFromTheInput) {
-  EXPECT_THAT(keys_in_keys(".a.b.c"), ElementsAre(Pair("a", "b")));
-  EXPECT_THAT(keys_in_keys("{x: .a.b, y: [.[\"a.b\"].c]}"),
-              ElementsAre(Pair("a", "b"), Pair("a.b", "c")));
-  EXPECT_THAT(keys_in_keys(". | .a.b"), ElementsAre(Pair("a", "b")));
-  for (const char* program : {".a", ".a[0].b", ".a | .b", ".x | .a.b", "map(.a.b)"}) {
-    EXPECT_THAT(keys_in_keys(program), IsEmpty()) << program;
-  }
+  const auto paths = [](std::string_view program) {
+    std::vector<std::string> lines;
+    for (const auto& path : key_paths_of(program))
+      lines.push_back(fmt::format("{}", fmt::join(path, " ")));
+    return lines;
+  };
+  EXPECT_THAT(paths(".a.b.c"), ElementsAre("a b c"));
+  EXPECT_THAT(paths("{x: .a.b, y: [.[\"a.b\"].c]}"), ElementsAre("a b", "a.b c"));
+  EXPECT_THAT(paths(". | .a.b"), ElementsAre("a b"));
+  EXPECT_THAT(paths(".a[\"b\"]"), ElementsAre("a b"));
+  EXPECT_THAT(paths(".\"a\".b"), ElementsAre("a b"));
+  EXPECT_THAT(paths("(.a).b"), ElementsAre("a b"));
+  EXPECT_THAT(paths(".a | .b | .c"), ElementsAre("a", "a b", "a b c"));
+  EXPECT_THAT(paths(".a[0].b"), ElementsAre("a"));
+  EXPECT_THAT(paths(".a[0] | .b"), ElementsAre("a"));
+  EXPECT_THAT(paths("{a: 1} | .a.b"), IsEmpty());
+  EXPECT_THAT(paths("map(.a.b)"), IsEmpty()) << "not of the fast lane";
 }
 
 }  // namespace

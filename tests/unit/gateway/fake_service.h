@@ -33,6 +33,7 @@ class FakeService : public Service {
   /// What the next started instance's wait comes to at once; none: it waits for end_instances().
   std::optional<Result<Json>> wait_outcome;
   size_t instance_count = 1;
+  size_t group_count = 1;
   std::optional<Error> command_error;
   std::optional<Error> publish_error;
   Status ready_status;
@@ -248,15 +249,17 @@ class FakeService : public Service {
                 {"next", nullptr},
                 {"limit", limit}};
   }
-  Result<Json> groups(std::string_view, size_t limit, std::string_view) override {
-    return Json{
-        {"items",
-         {{{"workflow", "ship"},
-           {"correlate", {{"order", "o-1"}}},
-           {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
-           {"expiresAt", "2021-09-01T12:00:00.000Z"}}}},
-        {"next", nullptr},
-        {"limit", limit}};
+  Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override {
+    const Json group = {
+        {"workflow", "ship"},
+        {"correlate", {{"order", "o-1"}}},
+        {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+        {"expiresAt", "2021-09-01T12:00:00.000Z"}};
+    const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
+    const size_t to = std::min(from + limit, group_count);
+    return Json{{"items", Json(to - from, group)},
+                {"next", to < group_count ? Json(std::to_string(to)) : Json()},
+                {"limit", limit}};
   }
   /// `report` has one.
   Result<Json> schedules(std::string_view space) override {
