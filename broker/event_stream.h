@@ -15,7 +15,7 @@
 #include "broker/pull_window.h"
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

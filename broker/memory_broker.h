@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

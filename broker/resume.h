@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "model/input.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

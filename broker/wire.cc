@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/subject.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 namespace {

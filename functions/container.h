@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "functions/http_call.h"
 #include "model/task.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

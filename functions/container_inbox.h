@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/task.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 #include "os/descriptor.h"
 
 namespace millrace {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

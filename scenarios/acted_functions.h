@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 
 namespace millrace {
 

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/metrics.h"
-#include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 

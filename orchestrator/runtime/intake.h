@@ -16,8 +16,8 @@
 
 #include "base/result.h"
 #include "model/input.h"
+#include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/hooks.h"
-#include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/batch.h"
-#include "orchestrator/runtime/seams.h"
 
 namespace millrace {
 

@@ -17,8 +17,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/kept.h"
-#include "orchestrator/runtime/seams.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {

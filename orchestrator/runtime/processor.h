@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "model/input.h"
+#include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/batch.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/dedupe.h"
@@ -24,7 +25,6 @@
 #include "orchestrator/runtime/pressure.h"
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/runtime/recent.h"
-#include "orchestrator/runtime/seams.h"
 #include "orchestrator/runtime/tasks.h"
 #include "orchestrator/runtime/waiting.h"
 #include "orchestrator/store/environment.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/runtime/seams.h"
+#include "orchestrator/ports/seams.h"
 #include "tests/support/process.h"
 
 namespace millrace {
