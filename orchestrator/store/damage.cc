@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/codec.h"
 #include "base/ids.h"
-#include "orchestrator/store/codec.h"
 
 namespace millrace {
 namespace {

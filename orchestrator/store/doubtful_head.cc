@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/rows.h"
 #include "orchestrator/store/tables.h"

@@ -1,6 +1,6 @@
 #include "orchestrator/store/identity.h"
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {

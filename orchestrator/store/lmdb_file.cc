@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/page_check.h"
 #include "orchestrator/store/store_error.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/rows.h"
 #include "orchestrator/store/tables.h"
 

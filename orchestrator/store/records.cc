@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/codec.h"
 #include "cloudevents/subject.h"
 #include "language/own_policy.h"
-#include "orchestrator/store/codec.h"
 #include "orchestrator/store/damage.h"
 
 namespace millrace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/codec.h"
 #include "base/result.h"
 #include "model/instance.h"
-#include "orchestrator/store/codec.h"
 #include "orchestrator/store/damage.h"
 #include "orchestrator/store/transaction.h"
 

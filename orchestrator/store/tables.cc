@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/codec.h"
 #include "cloudevents/json_format.h"
-#include "orchestrator/store/codec.h"
 #include "orchestrator/store/rows.h"
 
 namespace millrace {

@@ -1,6 +1,6 @@
 #include "orchestrator/store/write_set.h"
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 
 namespace millrace {
 

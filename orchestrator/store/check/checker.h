@@ -17,10 +17,10 @@
 
 #include <fmt/format.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "orchestrator/store/check/number_set.h"
 #include "orchestrator/store/check/store_check.h"
-#include "orchestrator/store/codec.h"
 #include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/rows.h"

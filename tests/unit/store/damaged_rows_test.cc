@@ -2,7 +2,7 @@
 // process.
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/tables.h"
 #include "tests/unit/store/store_fixture.h"
 

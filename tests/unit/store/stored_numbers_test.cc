@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 #include "orchestrator/store/purge.h"
 #include "orchestrator/store/records.h"
 #include "orchestrator/store/tables.h"

@@ -1,4 +1,4 @@
-#include "orchestrator/store/codec.h"
+#include "base/codec.h"
 
 #include <algorithm>
 #include <utility>
