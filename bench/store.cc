@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "bench/harness.h"
 #include "bench/rows.h"
-#include "orchestrator/store/environment.h"
-#include "orchestrator/store/lmdb_file.h"
+#include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

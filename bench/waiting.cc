@@ -11,7 +11,7 @@
 #include "bench/workflows.h"
 #include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/check/store_check.h"
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

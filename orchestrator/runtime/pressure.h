@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 
 namespace millrace {
 

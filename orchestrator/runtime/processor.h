@@ -27,7 +27,7 @@
 #include "orchestrator/runtime/recent.h"
 #include "orchestrator/runtime/tasks.h"
 #include "orchestrator/runtime/waiting.h"
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 

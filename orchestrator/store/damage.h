@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 
 namespace millrace {
 

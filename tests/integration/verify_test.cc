@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "orchestrator/store/page_check.h"
+#include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/tables.h"
 #include "tests/support/millrace_server.h"
 

@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "model/instance.h"
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "model/workflow.h"
 #include "orchestrator/store/check/finding.h"
-#include "orchestrator/store/page_check.h"
+#include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

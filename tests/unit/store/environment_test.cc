@@ -1,4 +1,4 @@
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 
 #include <csignal>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // What the journal gives back after every kind of end: each commit as it was written, or none from
 // one on, or an error; never anything else.
-#include "orchestrator/store/journal.h"
+#include "orchestrator/store/disk/journal.h"
 
 #include <fstream>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "orchestrator/store/memtable.h"
+#include "orchestrator/store/disk/memtable.h"
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 // The layers under a Transaction, while a checkpoint moves rows from one to the other: whoever
 // looks sees one commit whole, and after an end by any means the last one is there.
-#include "orchestrator/store/overlay.h"
+#include "orchestrator/store/disk/overlay.h"
 
 #include <atomic>
 #include <deque>
@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/support/power_cut.h"
 #include "tests/unit/store/folder.h"

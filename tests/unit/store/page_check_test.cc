@@ -1,7 +1,7 @@
 // The page check: nothing in what LMDB has written, a finding wherever a damaged page could mislead
 // it. A tenth of what the check lets pass is then read and written by LMDB, in a process of its
 // own; with MILLRACE_CASES=0 all of it.
-#include "orchestrator/store/page_check.h"
+#include "orchestrator/store/disk/page_check.h"
 
 #include <algorithm>
 #include <csignal>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/unit/store/folder.h"
 

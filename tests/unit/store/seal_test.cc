@@ -1,5 +1,5 @@
 // Seals: what opens, what does not, and the files of keys.
-#include "orchestrator/store/seal.h"
+#include "orchestrator/store/disk/seal.h"
 
 #include <fstream>
 #include <iterator>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/unit/store/folder.h"
 

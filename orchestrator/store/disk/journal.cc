@@ -1,4 +1,4 @@
-#include "orchestrator/store/journal.h"
+#include "orchestrator/store/disk/journal.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
-#include "orchestrator/store/store_error.h"
+#include "orchestrator/store/disk/store_error.h"
 #include "os/crash_point.h"
 
 namespace millrace {

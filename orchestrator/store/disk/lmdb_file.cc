@@ -1,4 +1,4 @@
-#include "orchestrator/store/lmdb_file.h"
+#include "orchestrator/store/disk/lmdb_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/codec.h"
-#include "orchestrator/store/page_check.h"
-#include "orchestrator/store/store_error.h"
+#include "orchestrator/store/disk/page_check.h"
+#include "orchestrator/store/disk/store_error.h"
 
 namespace millrace {
 namespace {

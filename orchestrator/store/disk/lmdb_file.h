@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/table.h"
 
 struct MDB_env;
 struct MDB_txn;

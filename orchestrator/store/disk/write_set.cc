@@ -1,4 +1,4 @@
-#include "orchestrator/store/write_set.h"
+#include "orchestrator/store/disk/write_set.h"
 
 #include "base/codec.h"
 

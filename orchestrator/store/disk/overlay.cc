@@ -1,4 +1,4 @@
-#include "orchestrator/store/overlay.h"
+#include "orchestrator/store/disk/overlay.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/store_error.h"
+#include "orchestrator/store/disk/store_error.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "orchestrator/store/write_set.h"
+#include "orchestrator/store/disk/write_set.h"
 
 namespace millrace {
 

@@ -15,10 +15,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "orchestrator/store/lmdb_file.h"
-#include "orchestrator/store/overlay.h"
-#include "orchestrator/store/seal.h"
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/lmdb_file.h"
+#include "orchestrator/store/disk/overlay.h"
+#include "orchestrator/store/disk/seal.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 

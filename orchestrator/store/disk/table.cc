@@ -1,4 +1,4 @@
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/table.h"
 
 #include "base/check.h"
 

@@ -1,4 +1,4 @@
-#include "orchestrator/store/page_check.h"
+#include "orchestrator/store/disk/page_check.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "orchestrator/store/store_error.h"
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/store_error.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/store/environment.h"
+#include "orchestrator/store/disk/environment.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "orchestrator/store/journal.h"
-#include "orchestrator/store/page_check.h"
-#include "orchestrator/store/store_error.h"
+#include "orchestrator/store/disk/journal.h"
+#include "orchestrator/store/disk/page_check.h"
+#include "orchestrator/store/disk/store_error.h"
 
 namespace millrace {
 namespace {

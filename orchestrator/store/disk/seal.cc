@@ -1,4 +1,4 @@
-#include "orchestrator/store/seal.h"
+#include "orchestrator/store/disk/seal.h"
 
 #include <array>
 #include <cerrno>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orchestrator/store/table.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 

@@ -16,10 +16,10 @@
 #include <thread>
 
 #include "base/result.h"
-#include "orchestrator/store/journal.h"
-#include "orchestrator/store/lmdb_file.h"
-#include "orchestrator/store/memtable.h"
-#include "orchestrator/store/write_set.h"
+#include "orchestrator/store/disk/journal.h"
+#include "orchestrator/store/disk/lmdb_file.h"
+#include "orchestrator/store/disk/memtable.h"
+#include "orchestrator/store/disk/write_set.h"
 
 namespace millrace {
 
