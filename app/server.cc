@@ -32,7 +32,7 @@
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/runtime/local_service.h"
 #include "orchestrator/runtime/processor.h"
-#include "orchestrator/store/identity.h"
+#include "orchestrator/store/rows/identity.h"
 
 namespace millrace {
 namespace {

@@ -11,7 +11,7 @@
 #include "bench/rows.h"
 #include "bench/workflows.h"
 #include "orchestrator/runtime/waiting.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/variables.h"
 #include "os/crash_point.h"
 #include "states/state.h"
 

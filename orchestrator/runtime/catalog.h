@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "model/workflow.h"
 #include "orchestrator/runtime/settings.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 #include "orchestrator/runtime/check_instance.h"
 
 #include "orchestrator/engine/fit.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

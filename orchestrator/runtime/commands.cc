@@ -7,9 +7,9 @@
 
 #include "base/bytes.h"
 #include "orchestrator/runtime/settings_warnings.h"
-#include "orchestrator/store/doubtful_head.h"
-#include "orchestrator/store/secrets.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/doubtful_head.h"
+#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/variables.h"
 #include "states/state.h"
 
 namespace millrace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "orchestrator/store/damage.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 

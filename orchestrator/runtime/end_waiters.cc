@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

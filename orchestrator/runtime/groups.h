@@ -10,7 +10,7 @@
 
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/instances.h"
-#include "orchestrator/store/purge.h"
+#include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
 

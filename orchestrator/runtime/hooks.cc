@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/secrets.h"
+#include "orchestrator/store/rows/secrets.h"
 #include "os/crash_point.h"
 
 namespace millrace {

@@ -17,7 +17,7 @@
 #include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/damages.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

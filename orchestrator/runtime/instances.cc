@@ -8,8 +8,8 @@
 #include "model/hops.h"
 #include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/store/doubtful_head.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/doubtful_head.h"
+#include "orchestrator/store/rows/variables.h"
 
 namespace millrace {
 namespace {

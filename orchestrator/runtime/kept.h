@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

@@ -12,7 +12,7 @@
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/runtime/settings.h"
 #include "orchestrator/runtime/store_check_options.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "os/thread.h"
 
 namespace millrace {

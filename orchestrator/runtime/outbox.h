@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/kept.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

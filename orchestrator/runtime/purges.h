@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "orchestrator/runtime/draft.h"
 #include "orchestrator/runtime/groups.h"
-#include "orchestrator/store/purge.h"
+#include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
 

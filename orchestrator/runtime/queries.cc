@@ -7,8 +7,8 @@
 
 #include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/runtime/settings_warnings.h"
-#include "orchestrator/store/secrets.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/variables.h"
 #include "states/state.h"
 
 namespace millrace {

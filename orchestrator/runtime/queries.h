@@ -12,7 +12,7 @@
 #include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/service.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

@@ -25,7 +25,7 @@
 #include "model/instance.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/damages.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "orchestrator/store/secrets.h"
-#include "orchestrator/store/tables.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/variables.h"
 
 namespace millrace {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/tables.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/variables.h"
 #include "os/crash_point.h"
 
 namespace millrace {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "orchestrator/store/disk/page_check.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {

@@ -24,8 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 #include "tests/support/campaign.h"
 

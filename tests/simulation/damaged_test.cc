@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

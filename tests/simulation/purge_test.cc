@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

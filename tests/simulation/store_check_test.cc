@@ -12,11 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/purge.h"
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/secrets.h"
-#include "orchestrator/store/tables.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/variables.h"
 #include "tests/simulation/world.h"
 #include "tests/support/store_check.h"
 

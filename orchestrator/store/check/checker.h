@@ -21,10 +21,10 @@
 #include "base/json.h"
 #include "orchestrator/store/check/number_set.h"
 #include "orchestrator/store/check/store_check.h"
-#include "orchestrator/store/purge.h"
-#include "orchestrator/store/records.h"
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

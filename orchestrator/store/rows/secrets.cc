@@ -1,6 +1,6 @@
-#include "orchestrator/store/secrets.h"
+#include "orchestrator/store/rows/secrets.h"
 
-#include "orchestrator/store/rows.h"
+#include "orchestrator/store/rows/row.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "base/codec.h"
 #include "cloudevents/json_format.h"
-#include "orchestrator/store/rows.h"
+#include "orchestrator/store/rows/row.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/store/identity.h"
+#include "orchestrator/store/rows/identity.h"
 
 #include <filesystem>
 

@@ -15,9 +15,9 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "model/instance.h"
-#include "orchestrator/store/damage.h"
-#include "orchestrator/store/purge.h"
-#include "orchestrator/store/records.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/records.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

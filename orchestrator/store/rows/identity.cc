@@ -1,7 +1,7 @@
-#include "orchestrator/store/identity.h"
+#include "orchestrator/store/rows/identity.h"
 
 #include "base/codec.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {

@@ -1,5 +1,5 @@
 // Records: what is written is read again as it was, and nothing that is cut short is taken.
-#include "orchestrator/store/records.h"
+#include "orchestrator/store/rows/records.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "orchestrator/store/doubtful_head.h"
+#include "orchestrator/store/rows/doubtful_head.h"
 
 #include <string>
 #include <utility>
 
 #include "base/codec.h"
-#include "orchestrator/store/records.h"
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/store/damage.h"
+#include "orchestrator/store/rows/damage.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/unit/store/store_fixture.h"
 
 namespace millrace {

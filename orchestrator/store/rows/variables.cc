@@ -1,7 +1,7 @@
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/variables.h"
 
-#include "orchestrator/store/records.h"
-#include "orchestrator/store/rows.h"
+#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/row.h"
 
 namespace millrace {
 namespace {

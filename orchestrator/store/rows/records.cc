@@ -1,4 +1,4 @@
-#include "orchestrator/store/records.h"
+#include "orchestrator/store/rows/records.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 #include "base/codec.h"
 #include "cloudevents/subject.h"
 #include "language/own_policy.h"
-#include "orchestrator/store/damage.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 namespace {

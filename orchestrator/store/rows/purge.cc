@@ -1,12 +1,12 @@
-#include "orchestrator/store/purge.h"
+#include "orchestrator/store/rows/purge.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/codec.h"
-#include "orchestrator/store/rows.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/codec.h"
 #include "base/result.h"
 #include "model/instance.h"
-#include "orchestrator/store/damage.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace::rows {

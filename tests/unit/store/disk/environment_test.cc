@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/support/file_faults.h"
 #include "tests/unit/store/folder.h"

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
-#include "orchestrator/store/purge.h"
-#include "orchestrator/store/records.h"
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/unit/store/store_fixture.h"
 
 namespace millrace {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/secrets.h"
-#include "orchestrator/store/tables.h"
-#include "orchestrator/store/variables.h"
+#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/variables.h"
 #include "tests/support/leaks.h"
 #include "tests/unit/store/folder.h"
 

@@ -1,7 +1,7 @@
 // What an instance's rows and its history have in common is written once.
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/tables.h"
+#include "orchestrator/store/rows/tables.h"
 #include "tests/unit/store/store_fixture.h"
 
 namespace millrace {
