@@ -176,7 +176,7 @@ struct PauseService {
 /// Makes it, unless it is there, and sets its settings, if there are any.
 struct CreateNamespace {
   std::string name;
-  std::optional<Json> settings = std::nullopt;  ///< orchestrator/runtime/settings.h
+  std::optional<Json> settings = std::nullopt;  ///< orchestrator/definition/namespace_settings.h
   /// Whose instances are renewed, where the settings have services go on: none: those of the first.
   std::optional<NamespaceNumber> sweeping = std::nullopt;
   Sweep sweep = {};

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "model/workflow.h"
-#include "orchestrator/runtime/settings.h"
+#include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {

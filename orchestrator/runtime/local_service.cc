@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/runtime/settings.h"
 #include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/rows/tables.h"
 #include "os/thread.h"

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "orchestrator/definition/loader.h"
-#include "orchestrator/runtime/settings.h"
+#include "orchestrator/definition/namespace_settings.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/settings.h"
+#include "orchestrator/definition/namespace_settings.h"
 
 #include <array>
 #include <utility>
