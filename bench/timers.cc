@@ -10,7 +10,7 @@
 #include "bench/harness.h"
 #include "bench/rows.h"
 #include "bench/workflows.h"
-#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/memory/wait_index.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/memory/catalog.h"
 #include "orchestrator/runtime/intake.h"
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/store/transaction.h"

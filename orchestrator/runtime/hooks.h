@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "orchestrator/memory/catalog.h"
+#include "orchestrator/memory/damages.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/catalog.h"
-#include "orchestrator/runtime/damages.h"
 #include "orchestrator/store/rows/tables.h"
 #include "orchestrator/store/transaction.h"
 

@@ -9,7 +9,7 @@
 
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/definition/namespace_settings.h"
-#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/memory/catalog.h"
 #include "orchestrator/runtime/messages.h"
 #include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/rows/tables.h"

@@ -9,8 +9,8 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "orchestrator/memory/read_ahead.h"
 #include "orchestrator/runtime/messages.h"
-#include "orchestrator/runtime/read_ahead.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "orchestrator/memory/catalog.h"
 #include "orchestrator/runtime/begun_tasks.h"
-#include "orchestrator/runtime/catalog.h"
 #include "orchestrator/runtime/service.h"
 #include "orchestrator/store/rows/tables.h"
 

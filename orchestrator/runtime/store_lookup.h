@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/lookup.h"
-#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/memory/catalog.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

@@ -18,10 +18,10 @@
 
 #include "base/result.h"
 #include "model/effect.h"
+#include "orchestrator/memory/catalog.h"
+#include "orchestrator/memory/damages.h"
 #include "orchestrator/ports/seams.h"
 #include "orchestrator/runtime/begun_tasks.h"
-#include "orchestrator/runtime/catalog.h"
-#include "orchestrator/runtime/damages.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

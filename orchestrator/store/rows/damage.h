@@ -27,7 +27,7 @@ inline bool is_damaged_row(const Error& error) { return error.code == kDamagedRo
 using OnDamage = std::function<void(const Error& damage)>;
 
 /// The highest number that a row or a counter may have: the timers of rows have their kind above it
-/// (orchestrator/runtime/waiting.cc). It takes a million numbers a second for 2 000 years.
+/// (orchestrator/memory/wait_index.cc). It takes a million numbers a second for 2 000 years.
 inline constexpr uint64_t kMostNumber = (uint64_t{1} << 56) - 1;
 
 /// The bounds of every time in the store: the years 0 to 9999, as RFC 3339 writes them.

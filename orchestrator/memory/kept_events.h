@@ -23,8 +23,8 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "model/instance.h"
-#include "orchestrator/runtime/catalog.h"
-#include "orchestrator/runtime/damages.h"
+#include "orchestrator/memory/catalog.h"
+#include "orchestrator/memory/damages.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/recent.h"
+#include "orchestrator/memory/kept_events.h"
 
 #include <algorithm>
 

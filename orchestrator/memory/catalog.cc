@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/catalog.h"
+#include "orchestrator/memory/catalog.h"
 
 #include <set>
 

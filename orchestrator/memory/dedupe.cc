@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/dedupe.h"
+#include "orchestrator/memory/dedupe.h"
 
 #include <cstring>
 

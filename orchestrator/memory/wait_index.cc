@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/memory/wait_index.h"
 
 #include <algorithm>
 #include <tuple>

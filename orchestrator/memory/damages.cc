@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/damages.h"
+#include "orchestrator/memory/damages.h"
 
 #include <spdlog/spdlog.h>
 

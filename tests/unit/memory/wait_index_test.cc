@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/waiting.h"
+#include "orchestrator/memory/wait_index.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
