@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "os/scratch_folder.h"
 #include "scenarios/judge.h"
 #include "scenarios/stage.h"

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/variables.h"
 #include "os/crash_point.h"
 #include "states/state.h"

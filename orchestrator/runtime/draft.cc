@@ -4,8 +4,8 @@
 
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
-#include "orchestrator/runtime/lifecycle.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/lifecycle.h"
+#include "orchestrator/outgoing/messages.h"
 
 namespace millrace {
 

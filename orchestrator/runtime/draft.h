@@ -24,9 +24,9 @@
 #include "orchestrator/memory/kept_events.h"
 #include "orchestrator/memory/live_counts.h"
 #include "orchestrator/memory/wait_index.h"
-#include "orchestrator/runtime/hooks.h"
-#include "orchestrator/runtime/outbox.h"
-#include "orchestrator/runtime/tasks.h"
+#include "orchestrator/outgoing/outbox.h"
+#include "orchestrator/outgoing/task_dispatch.h"
+#include "orchestrator/outgoing/webhooks.h"
 #include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 

@@ -5,7 +5,7 @@
 #include "cloudevents/json_format.h"
 #include "matchers/correlation.h"
 #include "model/hops.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "states/event_pattern.h"
 
 namespace millrace {

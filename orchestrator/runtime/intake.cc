@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "orchestrator/runtime/outbox.h"
+#include "orchestrator/outgoing/outbox.h"
 #include "os/crash_point.h"
 
 namespace millrace {

@@ -16,8 +16,8 @@
 
 #include "base/result.h"
 #include "model/input.h"
+#include "orchestrator/outgoing/webhooks.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/hooks.h"
 
 namespace millrace {
 

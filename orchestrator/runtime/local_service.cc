@@ -10,7 +10,7 @@
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "orchestrator/runtime/store_check_options.h"
 #include "orchestrator/store/rows/tables.h"
 #include "os/thread.h"

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "orchestrator/memory/read_ahead.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
 

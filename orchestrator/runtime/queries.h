@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "orchestrator/memory/catalog.h"
-#include "orchestrator/runtime/begun_tasks.h"
+#include "orchestrator/outgoing/begun_tasks.h"
 #include "orchestrator/runtime/service.h"
 #include "orchestrator/store/rows/tables.h"
 

@@ -9,7 +9,7 @@
 #include "language/grammar.h"
 #include "language/walk.h"
 #include "matchers/glob.h"
-#include "orchestrator/runtime/lifecycle.h"
+#include "orchestrator/outgoing/lifecycle.h"
 #include "policies/unit_advice.h"
 
 namespace millrace {

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/headers.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "tests/simulation/world.h"
 #include "tests/support/campaign.h"
 

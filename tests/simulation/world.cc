@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "cloudevents/headers.h"
 #include "orchestrator/definition/loader.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/outbox.h"
+#include "orchestrator/outgoing/outbox.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

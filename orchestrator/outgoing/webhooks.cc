@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/hooks.h"
+#include "orchestrator/outgoing/webhooks.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/lifecycle.h"
+#include "orchestrator/outgoing/lifecycle.h"
 
 #include <algorithm>
 

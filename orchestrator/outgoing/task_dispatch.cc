@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/tasks.h"
+#include "orchestrator/outgoing/task_dispatch.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/kept.h"
+#include "orchestrator/outgoing/acked_messages.h"
 
 #include <algorithm>
 #include <utility>

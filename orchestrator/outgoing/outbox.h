@@ -17,8 +17,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/outgoing/acked_messages.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/kept.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/outbox.h"
+#include "orchestrator/outgoing/outbox.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cloudevents/subject.h"
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 #include "os/crash_point.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/messages.h"
+#include "orchestrator/outgoing/messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,8 +20,8 @@
 #include "model/effect.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
+#include "orchestrator/outgoing/begun_tasks.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/begun_tasks.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
