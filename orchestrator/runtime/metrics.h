@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "orchestrator/batch/batch.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/batch.h"
 
 namespace millrace {
 

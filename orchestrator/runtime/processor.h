@@ -13,6 +13,8 @@
 
 #include "base/result.h"
 #include "model/input.h"
+#include "orchestrator/batch/batch.h"
+#include "orchestrator/batch/crash_note.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/memory/kept_events.h"
@@ -21,14 +23,12 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/batch.h"
 #include "orchestrator/runtime/end_waiters.h"
 #include "orchestrator/runtime/intake.h"
 #include "orchestrator/runtime/metrics.h"
 #include "orchestrator/runtime/pressure.h"
 #include "orchestrator/runtime/queries.h"
 #include "orchestrator/store/disk/environment.h"
-#include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

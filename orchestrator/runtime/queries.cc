@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/runtime/check_instance.h"
-#include "orchestrator/runtime/settings_warnings.h"
+#include "orchestrator/batch/check_instance.h"
+#include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/store/rows/secrets.h"
 #include "orchestrator/store/rows/variables.h"
 #include "states/state.h"

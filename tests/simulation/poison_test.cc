@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/in_hand.h"
+#include "orchestrator/batch/crash_note.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

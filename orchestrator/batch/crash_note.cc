@@ -1,4 +1,4 @@
-#include "orchestrator/store/in_hand.h"
+#include "orchestrator/batch/crash_note.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/errands.h"
+#include "orchestrator/batch/errands.h"
 
 #include <utility>
 

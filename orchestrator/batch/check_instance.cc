@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/check_instance.h"
+#include "orchestrator/batch/check_instance.h"
 
 #include "orchestrator/engine/fit.h"
 #include "orchestrator/store/rows/tables.h"

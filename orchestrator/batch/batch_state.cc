@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/draft.h"
+#include "orchestrator/batch/batch_state.h"
 
 #include <algorithm>
 

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "model/effect.h"
 #include "model/input.h"
+#include "orchestrator/batch/crash_note.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -27,7 +28,6 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/outgoing/webhooks.h"
-#include "orchestrator/store/in_hand.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

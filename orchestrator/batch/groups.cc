@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/groups.h"
+#include "orchestrator/batch/groups.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/instances.h"
+#include "orchestrator/batch/instances.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "orchestrator/batch/check_instance.h"
 #include "orchestrator/outgoing/messages.h"
-#include "orchestrator/runtime/check_instance.h"
 #include "orchestrator/store/rows/doubtful_head.h"
 #include "orchestrator/store/rows/variables.h"
 

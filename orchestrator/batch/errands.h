@@ -8,8 +8,8 @@
 
 #include <cstddef>
 
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/instances.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
 
 namespace millrace {
 

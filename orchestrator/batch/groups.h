@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/instances.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {

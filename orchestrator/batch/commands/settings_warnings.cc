@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/settings_warnings.h"
+#include "orchestrator/batch/commands/settings_warnings.h"
 
 #include <algorithm>
 

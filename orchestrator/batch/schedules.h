@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/instances.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
 #include "policies/cron.h"
 
 namespace millrace {

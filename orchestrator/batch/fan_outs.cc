@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/fan_outs.h"
+#include "orchestrator/batch/fan_outs.h"
 
 #include <algorithm>
 

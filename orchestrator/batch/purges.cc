@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/purges.h"
+#include "orchestrator/batch/purges.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/schedules.h"
+#include "orchestrator/batch/schedules.h"
 
 namespace millrace {
 

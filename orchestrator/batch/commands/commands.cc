@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/commands.h"
+#include "orchestrator/batch/commands/commands.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "orchestrator/runtime/settings_warnings.h"
+#include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/store/rows/doubtful_head.h"
 #include "orchestrator/store/rows/secrets.h"
 #include "orchestrator/store/rows/variables.h"

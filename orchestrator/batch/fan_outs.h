@@ -11,8 +11,8 @@
 #include <deque>
 #include <vector>
 
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/instances.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
 
 namespace millrace {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <variant>
 
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/groups.h"
-#include "orchestrator/runtime/instances.h"
-#include "orchestrator/runtime/purges.h"
-#include "orchestrator/runtime/schedules.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/groups.h"
+#include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/purges.h"
+#include "orchestrator/batch/schedules.h"
 
 namespace millrace {
 

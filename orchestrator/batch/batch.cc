@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/batch.h"
+#include "orchestrator/batch/batch.h"
 
 #include <fmt/format.h>
 

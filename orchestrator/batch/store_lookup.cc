@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/store_lookup.h"
+#include "orchestrator/batch/store_lookup.h"
 
 #include <utility>
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/groups.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/groups.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {

@@ -9,14 +9,14 @@
 
 #include "base/result.h"
 #include "model/input.h"
-#include "orchestrator/runtime/commands.h"
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/errands.h"
-#include "orchestrator/runtime/fan_outs.h"
-#include "orchestrator/runtime/groups.h"
-#include "orchestrator/runtime/instances.h"
-#include "orchestrator/runtime/purges.h"
-#include "orchestrator/runtime/schedules.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/commands/commands.h"
+#include "orchestrator/batch/errands.h"
+#include "orchestrator/batch/fan_outs.h"
+#include "orchestrator/batch/groups.h"
+#include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/purges.h"
+#include "orchestrator/batch/schedules.h"
 
 namespace millrace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/runtime/draft.h"
-#include "orchestrator/runtime/store_lookup.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/store_lookup.h"
 
 namespace millrace {
 
