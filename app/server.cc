@@ -30,8 +30,8 @@
 #include "language/document.h"
 #include "model/hops.h"
 #include "orchestrator/definition/lint.h"
-#include "orchestrator/runtime/local_service.h"
-#include "orchestrator/runtime/processor.h"
+#include "orchestrator/loop/processor.h"
+#include "orchestrator/service/local_service.h"
 #include "orchestrator/store/rows/identity.h"
 
 namespace millrace {

@@ -13,7 +13,7 @@
 #include "broker/connection.h"
 #include "broker/stream_options.h"
 #include "expressions/workers/launcher.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 #include "os/descriptor.h"
 
 namespace millrace {

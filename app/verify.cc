@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "cli/verbs.h"
-#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/service/store_check_options.h"
 
 namespace millrace {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

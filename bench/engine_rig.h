@@ -13,7 +13,7 @@
 
 #include "bench/harness.h"
 #include "functions/task_router.h"
-#include "orchestrator/runtime/processor.h"
+#include "orchestrator/loop/processor.h"
 
 namespace millrace {
 

@@ -1,5 +1,5 @@
 // Reads the dead letters back from the stream MILLRACE_DLQ, which is the one truth for `dlq list`.
-// They are made by orchestrator/runtime/messages.
+// They are made by orchestrator/outgoing/messages.
 #pragma once
 
 #include <cstddef>

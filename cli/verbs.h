@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "cli/console.h"
 #include "cli/output.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

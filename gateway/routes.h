@@ -8,7 +8,7 @@
 #include "cloudevents/limits.h"
 #include "gateway/router.h"
 #include "model/variable.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

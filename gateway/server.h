@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "gateway/bearer_token.h"
 #include "gateway/routes.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 #include "os/descriptor.h"
 
 namespace millrace {

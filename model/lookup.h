@@ -1,5 +1,5 @@
 // Lookup: what a step may read beyond its instance, as it stands in the batch that the step belongs
-// to. orchestrator/runtime reads it from the transaction; tests have one in memory. A read that
+// to. orchestrator/batch reads it from the transaction; tests have one in memory. A read that
 // fails for the moment is not an outcome of a workflow: the runtime keeps the error and loses the
 // batch. A row that is damaged stays so: that is an error here, and one of the workflow.
 #pragma once

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "broker/memory_broker.h"
-#include "orchestrator/runtime/metrics.h"
-#include "orchestrator/runtime/processor.h"
-#include "orchestrator/runtime/queries.h"
+#include "orchestrator/loop/metrics.h"
+#include "orchestrator/loop/processor.h"
+#include "orchestrator/service/queries.h"
 #include "scenarios/acted_functions.h"
 #include "scenarios/virtual_clock.h"
 

@@ -1,6 +1,6 @@
 // The engine: one instance, one stimulus → the changed instance and effects. Pure: time is given,
 // nothing is read or written but the instance, and variables through a Lookup. What an Input
-// (model/input.h) means for which instances is found by orchestrator/runtime; this is what happens
+// (model/input.h) means for which instances is found by orchestrator/batch; this is what happens
 // in each of them.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/service/store_check_options.h"
 
 namespace millrace {
 namespace {

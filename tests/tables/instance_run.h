@@ -1,5 +1,5 @@
 // InstanceRun: one instance of a workflow, driven by hand on a virtual clock, and a readable record
-// of what it did. It does what orchestrator/runtime does around the engine and no more: it matches
+// of what it did. It does what orchestrator/batch does around the engine and no more: it matches
 // events with the instance's listeners, fires its timers in order and carries results back.
 #pragma once
 

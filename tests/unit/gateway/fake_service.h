@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

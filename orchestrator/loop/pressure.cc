@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/pressure.h"
+#include "orchestrator/loop/pressure.h"
 
 #include <fmt/format.h>
 

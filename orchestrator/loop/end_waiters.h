@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "orchestrator/loop/intake.h"
 #include "orchestrator/memory/catalog.h"
-#include "orchestrator/runtime/intake.h"
-#include "orchestrator/runtime/queries.h"
+#include "orchestrator/service/queries.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

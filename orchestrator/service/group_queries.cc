@@ -7,7 +7,7 @@
 
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
-#include "orchestrator/runtime/queries.h"
+#include "orchestrator/service/queries.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/intake.h"
+#include "orchestrator/loop/intake.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/broker_losses.h"
+#include "orchestrator/service/broker_losses.h"
 
 #include <string>
 

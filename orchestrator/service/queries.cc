@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/queries.h"
+#include "orchestrator/service/queries.h"
 
 #include <algorithm>
 #include <array>

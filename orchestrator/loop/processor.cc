@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/processor.h"
+#include "orchestrator/loop/processor.h"
 
 #include <algorithm>
 #include <cstdlib>

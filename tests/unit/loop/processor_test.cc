@@ -1,6 +1,6 @@
 // What other threads see of the processor: queues, back-pressure, and its end. What it does with
 // what comes in is in tests/simulation.
-#include "orchestrator/runtime/processor.h"
+#include "orchestrator/loop/processor.h"
 
 #include <future>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/end_waiters.h"
+#include "orchestrator/loop/end_waiters.h"
 
 #include <algorithm>
 #include <utility>

@@ -12,10 +12,10 @@
 
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
-#include "orchestrator/runtime/broker_losses.h"
-#include "orchestrator/runtime/processor.h"
-#include "orchestrator/runtime/queries.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/loop/processor.h"
+#include "orchestrator/service/broker_losses.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

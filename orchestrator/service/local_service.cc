@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/local_service.h"
+#include "orchestrator/service/local_service.h"
 
 #include <memory>
 #include <mutex>
@@ -11,7 +11,7 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
-#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/service/store_check_options.h"
 #include "orchestrator/store/rows/tables.h"
 #include "os/thread.h"
 

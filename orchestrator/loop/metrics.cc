@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/metrics.h"
+#include "orchestrator/loop/metrics.h"
 
 #include <array>
 #include <mutex>

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "orchestrator/loop/metrics.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/runtime/metrics.h"
 
 namespace millrace {
 

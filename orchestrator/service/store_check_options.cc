@@ -1,4 +1,4 @@
-#include "orchestrator/runtime/store_check_options.h"
+#include "orchestrator/service/store_check_options.h"
 
 #include "base/json.h"
 #include "orchestrator/definition/loader.h"

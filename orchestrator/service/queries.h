@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/begun_tasks.h"
-#include "orchestrator/runtime/service.h"
+#include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
