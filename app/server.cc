@@ -215,7 +215,6 @@ class Server::Parts {
             *publishing_, kAckTimeout, [this] { events_->doubt_streams(); },
             settings_.streams.prefix)),
         pool_(std::move(pool)),
-        queries_(load_stored),
         processor_(
             {.environment = *environment_,
              .clock = clock_,
@@ -226,7 +225,7 @@ class Server::Parts {
              .loader = load_stored,
              .make_id = InstanceIds(),
              .id_key = environment_->seal().id_key(),
-             .queries = queries_,
+             .begun_tasks = begun_tasks_,
              .metrics = metrics_},
             {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
         service_(
@@ -383,7 +382,8 @@ class Server::Parts {
   std::unique_ptr<JetStreamPublisher> publisher_;
   std::unique_ptr<JqPool> pool_;
   std::atomic<uint64_t> last_ticket_ = 0;
-  Queries queries_;
+  BegunTasks begun_tasks_;
+  Queries queries_{load_stored, begun_tasks_};
   HttpClient http_;
   std::unique_ptr<WebhookSender> hooks_ = std::make_unique<WebhookSender>(http_);
   TaskRouter functions_;

@@ -23,7 +23,6 @@ void EngineRig::Echo::publish(NatsMessage message, Done done) {
 }
 
 EngineRig::EngineRig() {
-  queries_ = std::make_unique<Queries>(load_stored);
   auto opened = Environment::open(folder_.path() / "data");
   CHECK(opened.has_value(), "{}", opened.error().message);
   environment_ = *std::move(opened);
@@ -44,7 +43,7 @@ EngineRig::EngineRig() {
                            }
                            return make_instance_id(now, rest);
                          },
-                     .queries = *queries_,
+                     .begun_tasks = begun_tasks_,
                      .metrics = metrics_},
       ProcessorOptions{});
   CHECK(processor_->load().has_value());

@@ -80,7 +80,7 @@ class EngineRig {
   TaskRouter nobody_;  // no workflow here has work done outside
   NoReceivers receivers_;
   Metrics metrics_;
-  std::unique_ptr<Queries> queries_;
+  BegunTasks begun_tasks_;
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
   std::vector<Delivery> deliveries_;

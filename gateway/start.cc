@@ -71,9 +71,12 @@ Response at(const std::string& location, Response response) {
   return response;
 }
 
-Response waited(const Result<Json>& ended, const std::string& id) {
-  if (ended) return json_response(200, *ended);
-  if (ended.error().code != "wait.timeout") return problem(ended.error());
+Response rendered(const Result<Json>& instance) {
+  return instance ? json_response(200, *instance) : problem(instance.error());
+}
+
+Response not_ended(const Error& error, const std::string& id) {
+  if (error.code != "wait.timeout") return problem(error);
   Response response = json_response(202, {{"id", id}});
   response.headers.emplace_back("Millrace-Wait", "timeout");
   return response;
@@ -93,9 +96,11 @@ void started(Service& service, const std::shared_ptr<Exchange>& exchange, const 
   if (!instance) return exchange->answer(problem(instance.error()));
   service.wait_for_end(
       space, *instance, *wait,
-      exchange->back<Result<Json>>([exchange, id, location](const Result<Json>& ended) {
-        exchange->answer(at(location, waited(ended, id)));
-      }));
+      exchange->back<Status>(
+          [&service, exchange, space, instance, id, location](const Status& ended) {
+            exchange->answer(at(location, ended ? rendered(service.instance(space, *instance))
+                                                : not_ended(ended.error(), id)));
+          }));
 }
 
 Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exchange>& exchange) {

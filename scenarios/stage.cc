@@ -18,7 +18,7 @@ constexpr int kQuietRounds = 16;
 
 }  // namespace
 
-Stage::Stage(StageParts parts) : parts_(std::move(parts)), queries_(load_stored) {}
+Stage::Stage(StageParts parts) : parts_(std::move(parts)) {}
 
 Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   std::unique_ptr<Stage> stage(new Stage(std::move(parts)));
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                  .loader = load_stored,
                                                  .make_id = given.make_id,
                                                  .id_key = given.id_key,
-                                                 .queries = stage->queries_,
+                                                 .begun_tasks = stage->begun_tasks_,
                                                  .metrics = stage->metrics_},
                                   given.processor);
   TRY(stage->processor_->load());

@@ -79,7 +79,8 @@ class Stage {
 
   StageParts parts_;
   Metrics metrics_;
-  Queries queries_;
+  BegunTasks begun_tasks_;
+  Queries queries_{load_stored, begun_tasks_};
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
 };

@@ -19,17 +19,15 @@ void EndWaiters::add(std::vector<EndWaiter> waiters) {
       const InstanceId id = waiter.id;
       by_instance_.emplace(id, waiters_.emplace(deadline, std::move(waiter)));
     } else {
-      waiter.done(queries_.instance(view_, waiter.space, waiter.id));
+      waiter.done(instance ? Status() : tl::unexpected(instance.error()));
     }
   }
 }
 
-void EndWaiters::tell(const InstanceId& id) {
+void EndWaiters::on_end(const InstanceId& id) {
   const auto [begin, end] = by_instance_.equal_range(id);
   for (auto one = begin; one != end; ++one) {
-    const EndWaiter& waiter = one->second->second;
-    // By the name that was asked for: the namespace may have been deleted in the same batch.
-    waiter.done(queries_.instance(view_, waiter.space, id));
+    one->second->second.done({});
     waiters_.erase(one->second);
   }
   by_instance_.erase(begin, end);
@@ -53,10 +51,13 @@ std::optional<Duration> EndWaiters::next_deadline() const {
   return waiters_.begin()->first;
 }
 
-std::vector<EndWaiter::Done> EndWaiters::abandoned() {
-  std::vector<EndWaiter::Done> left;
+std::vector<Refuse> EndWaiters::abandoned() {
+  std::vector<Refuse> left;
   by_instance_.clear();
-  for (auto& [at, waiter] : std::exchange(waiters_, {})) left.push_back(std::move(waiter.done));
+  for (auto& [at, waiter] : std::exchange(waiters_, {})) {
+    left.emplace_back(
+        [done = std::move(waiter.done)](const Error& why) { done(tl::unexpected(why)); });
+  }
   return left;
 }
 

@@ -1,4 +1,4 @@
-// EndWaiters: who wants to know when an instance has ended, and how long each will wait. Engine
+// EndWaiters: the callers that wait for the end of an instance, and how long each waits. Engine
 // thread only.
 #pragma once
 
@@ -8,33 +8,30 @@
 
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/memory/catalog.h"
-#include "orchestrator/service/queries.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
 class EndWaiters {
  public:
-  EndWaiters(const View& view, const Catalog& catalog, Queries& queries)
-      : view_(view), catalog_(catalog), queries_(queries) {}
+  EndWaiters(const View& view, const Catalog& catalog) : view_(view), catalog_(catalog) {}
 
-  /// Those whose instance has ended, or is not there, are told at once.
+  /// Answers those at once whose instance has ended, or is not there.
   void add(std::vector<EndWaiter> waiters);
   /// The instance has ended, and that is on disk.
-  void tell(const InstanceId& id);
-  /// Tells those whose time is over.
+  void on_end(const InstanceId& id);
+  /// Answers those whose time is over with `wait.timeout`.
   void expire(Duration elapsed);
-  /// When the first one's is; nullopt: nobody waits.
+  /// When the next of them is over; nullopt: none waits.
   std::optional<Duration> next_deadline() const;
-  /// Those who are left.
-  std::vector<EndWaiter::Done> abandoned();
+  /// How each that still waits is refused; none waits any more.
+  std::vector<Refuse> abandoned();
 
  private:
   using ByDeadline = std::multimap<Duration, EndWaiter>;
 
   const View& view_;
   const Catalog& catalog_;
-  Queries& queries_;
   ByDeadline waiters_;
   std::multimap<InstanceId, ByDeadline::iterator> by_instance_;
 };

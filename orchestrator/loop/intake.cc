@@ -170,11 +170,16 @@ void Intake::close() {
   room_came_.notify_all();
 }
 
-std::vector<Intake::Done> Intake::abandoned() {
+std::vector<Refuse> Intake::abandoned() {
   const std::lock_guard guard(lock_);
-  std::vector<Done> left;
-  for (auto& [request, done] : std::exchange(asked_, {})) left.push_back(std::move(done));
-  for (EndWaiter& waiter : std::exchange(waiters_, {})) left.push_back(std::move(waiter.done));
+  std::vector<Refuse> left;
+  for (auto& [request, done] : std::exchange(asked_, {})) {
+    left.emplace_back([done = std::move(done)](const Error& why) { done(tl::unexpected(why)); });
+  }
+  for (EndWaiter& waiter : std::exchange(waiters_, {})) {
+    left.emplace_back(
+        [done = std::move(waiter.done)](const Error& why) { done(tl::unexpected(why)); });
+  }
   return left;
 }
 

@@ -27,15 +27,18 @@ struct IntakeLimits {
   size_t waiting_commands = 1024;    ///< before command() answers `busy`
 };
 
-/// Somebody who wants to know when an instance has ended.
+/// Asked for when an instance has ended.
 struct EndWaiter {
-  using Done = std::function<void(Result<Json>)>;
+  using Done = std::function<void(Status)>;
 
   std::string space;
   InstanceId id;
   Duration deadline;  ///< as Clock::elapsed()
   Done done;
 };
+
+/// Answers with an error.
+using Refuse = std::function<void(const Error&)>;
 
 /// What became of a message of the outbox.
 struct Settlement {
@@ -112,8 +115,8 @@ class Intake {
   void refuse_deliveries();
   /// From now on nothing is taken, and sleep() returns false.
   void close();
-  /// After close(): those who still wait for an answer.
-  std::vector<Done> abandoned();
+  /// After close(): how each that still waits for an answer is refused.
+  std::vector<Refuse> abandoned();
 
   // The engine thread's.
 

@@ -52,7 +52,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       tx_(parts_.environment),
       catalog_(parts_.loader),
       dedupe_(options.dedupe),
-      tasks_(parts_.functions, catalog_, parts_.clock, parts_.queries.begun_tasks(), damages_),
+      tasks_(parts_.functions, catalog_, parts_.clock, parts_.begun_tasks, damages_),
       hooks_(parts_.webhooks, catalog_, damages_,
              [this](DeliveryOutcome outcome) { intake_.delivered(std::move(outcome)); }),
       outbox_(parts_.publisher, options.kept,
@@ -74,7 +74,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
               .id_key = parts_.id_key,
               .limits = options.engine},
              options.batch),
-      end_waiters_(tx_, catalog_, parts_.queries),
+      end_waiters_(tx_, catalog_),
       intake_(options.intake) {}
 
 Processor::~Processor() { stop(); }
@@ -234,14 +234,15 @@ void Processor::start() {
 void Processor::stop() {
   intake_.close();
   if (thread_.joinable()) thread_.join();
-  std::vector<Done> left = intake_.abandoned();
-  std::vector<Done> waiting = end_waiters_.abandoned();
+  std::vector<Refuse> left = intake_.abandoned();
+  std::vector<Refuse> waiting = end_waiters_.abandoned();
   move_all(waiting, left);
   const Error stopping{"stopping", "millrace is stopping; ask again"};
-  for (const Done& done : left) done(tl::unexpected(stopping));
+  for (const Refuse& refuse : left) refuse(stopping);
 }
 
-void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
+void Processor::wait_for_end(std::string space, InstanceId id, Duration at_most,
+                             EndWaiter::Done done) {
   intake_.wait_for_end({std::move(space), id, parts_.clock.elapsed() + at_most, std::move(done)});
 }
 
@@ -742,7 +743,7 @@ Status Processor::act(const std::vector<Link>& links, BatchOutcome outcome) {
       CHECK(false, "publish and dead-letter effects are rows of the batch");
     }
   }
-  for (const auto& [space, id] : outcome.ended) end_waiters_.tell(id);
+  for (const auto& [space, id] : outcome.ended) end_waiters_.on_end(id);
   return done;
 }
 

@@ -27,7 +27,6 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/ports/seams.h"
-#include "orchestrator/service/queries.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 
@@ -53,7 +52,7 @@ struct ProcessorParts {
   Catalog::Loader loader;
   IdMaker make_id;
   std::string id_key = {};  ///< Lookup::id_key
-  Queries& queries;
+  BegunTasks& begun_tasks;  ///< kept in step, for queries
   Metrics& metrics;
 };
 
@@ -92,7 +91,8 @@ class Processor final : public DeliverySink, public TaskSink {
   void report(TaskReport report, std::function<void()> stored) override {
     intake_.told({std::move(report), std::move(stored)});
   }
-  void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done);
+  /// `done` gets an error where there is no such namespace, or `wait.timeout` after `at_most`.
+  void wait_for_end(std::string space, InstanceId id, Duration at_most, EndWaiter::Done done);
 
   /// Waits until all that was handed in is worked off and sent; false: not within `at_most`.
   bool wait_until_quiet(Duration at_most) { return intake_.wait_until_quiet(at_most); }

@@ -57,7 +57,8 @@ void LocalService::command(Command command, Done done) {
   parts_.processor.command(std::move(command), std::move(done));
 }
 
-void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) {
+void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_most,
+                                std::function<void(Status)> done) {
   parts_.processor.wait_for_end(std::move(space), id, at_most, std::move(done));
 }
 

@@ -50,7 +50,8 @@ class LocalService final : public Service {
   ~LocalService() override;
 
   void command(Command command, Done done) override;
-  void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) override;
+  void wait_for_end(std::string space, InstanceId id, Duration at_most,
+                    std::function<void(Status)> done) override;
   Loaded load_definition(std::string_view text, std::string_view space) override;
   void publish_events(std::string space, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;

@@ -18,10 +18,9 @@ namespace millrace {
 
 class Queries {
  public:
-  explicit Queries(Catalog::Loader loader) : loader_(std::move(loader)) {}
-
-  /// What the processor hears of tasks and the store does not have.
-  BegunTasks& begun_tasks() { return begun_; }
+  /// `begun` outlives it: what the loop hears of tasks and the store does not have.
+  Queries(Catalog::Loader loader, const BegunTasks& begun)
+      : loader_(std::move(loader)), begun_(begun) {}
 
   /// Whether the namespace is there; else `namespace.not_found`.
   Status check_namespace(const View& view, std::string_view space);
@@ -64,7 +63,7 @@ class Queries {
   Result<Json> head(const View& view, const Instance& instance);
 
   Catalog::Loader loader_;
-  BegunTasks begun_;
+  const BegunTasks& begun_;
   std::mutex lock_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  // under lock_
 };

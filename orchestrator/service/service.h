@@ -60,8 +60,10 @@ class Service {
   /// {"name","created"}, DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;
 
-  /// The instance as `instance` gives it, once it has ended; `wait.timeout` after `at_most`.
-  virtual void wait_for_end(std::string space, InstanceId id, Duration at_most, Done done) = 0;
+  /// `done` is called once on any thread: when the instance has ended, or is not there; with the
+  /// error `wait.timeout` after `at_most`.
+  virtual void wait_for_end(std::string space, InstanceId id, Duration at_most,
+                            std::function<void(Status)> done) = 0;
 
   /// Loads and lints a definition (YAML or JSON), its jq programs checked too. Lint knows the
   /// settings of the namespace `space`; empty: of none. May take some milliseconds.

@@ -178,8 +178,10 @@ Answered World::command(Command command) {
 Answered World::wait_for_end(const std::string& instance, Duration at_most) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
   processor().wait_for_end("default", must_have(parse_instance_id(instance)), at_most,
-                           outlet_->guard<Result<Json>>(
-                               [answered](Result<Json> result) { *answered = std::move(result); }));
+                           outlet_->guard<Status>([this, answered, instance](const Status& ended) {
+                             *answered =
+                                 ended ? stage_->instance(instance) : tl::unexpected(ended.error());
+                           }));
   return answered;
 }
 

@@ -11,8 +11,8 @@
 #include "cli/app.h"
 #include "cli/definition_files.h"
 #include "cli/token_file.h"
-#include "fake_service.h"
 #include "gateway/server.h"
+#include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
 namespace {
@@ -715,7 +715,7 @@ TEST_F(Cli, RunsAWorkflow) {
 
 TEST_F(Cli, WaitsForTheEndOfWhatItRuns) {
   apply_order();
-  service_.wait_outcome = FakeService::instance_json(kId, "complete");
+  service_.end_at_once("complete");
   const std::vector<std::vector<std::string>> spellings = {
       {"run", "order", "--wait"},        {"run", "--wait", "order"},
       {"run", "order", "--wait", "10s"}, {"run", "--wait", "PT10S", "order"},
@@ -730,7 +730,7 @@ TEST_F(Cli, WaitsForTheEndOfWhatItRuns) {
   EXPECT_EQ(run({"run", "order", "--wait", "-o", "name"}).out, std::string(kId) + "\n");
   EXPECT_EQ(run({"run", "order", "--wait", "soon"}).code, 2);
 
-  service_.wait_outcome = FakeService::instance_json(kId, "failed");
+  service_.end_at_once("failed");
   const Printed failed = run({"run", "order", "--wait"});
   EXPECT_EQ(failed.code, 9);
   EXPECT_EQ(failed.out, "");
@@ -985,7 +985,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 TEST_F(Cli, HasExamplesThatItTakes) {
   apply_order();
-  service_.wait_outcome = FakeService::instance_json(kId, "complete");
+  service_.end_at_once("complete");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
   for (const char* name : {"order.yaml", "payment.yaml", "workflows/a.yaml"}) {

@@ -1,9 +1,9 @@
 // The endpoints, over a real socket, against a service in memory.
 #include <gtest/gtest.h>
 
-#include "fake_service.h"
 #include "gateway/server.h"
 #include "raw_client.h"
+#include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
 namespace {
@@ -296,13 +296,14 @@ TEST_F(Api, RefusesToStartWhatItCannot) {
 
 TEST_F(Api, AnswersAWaitWithTheEndedInstance) {
   put_order();
-  service_.wait_outcome = FakeService::instance_json(FakeService::kInstance, "failed");
+  service_.instance_status = "failed";
+  service_.wait_outcome = Status();
   for (const auto& [wait, expected] :
        {std::pair("PT10S", 10'000), std::pair("1h", 3'600'000), std::pair("500", 500)}) {
     const HttpReply reply =
         call("POST", std::string("/v1/ns/default/workflows/order/start?wait=") + wait);
     EXPECT_EQ(reply.status, 200);
-    EXPECT_EQ(reply.json(), *service_.wait_outcome.value());
+    EXPECT_EQ(reply.json(), FakeService::instance_json(FakeService::kInstance, "failed"));
     EXPECT_EQ(service_.last_wait(), Duration(expected));
   }
 }
@@ -325,7 +326,7 @@ TEST_F(Api, LetsOthersThroughWhileOneWaits) {
       "POST /v1/ns/default/workflows/order/start?wait=1h HTTP/1.1\r\nHost: localhost\r\n\r\n");
   service_.await_waiters(1);
   EXPECT_EQ(call("GET", "/v1/ns").status, 200);
-  service_.end_instances(FakeService::instance_json(FakeService::kInstance, "complete"));
+  service_.end_instances("complete");
   const auto reply = waiting.read_reply();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 200);

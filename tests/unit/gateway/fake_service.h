@@ -31,7 +31,8 @@ class FakeService : public Service {
   }
 
   /// What the next started instance's wait comes to at once; none: it waits for end_instances().
-  std::optional<Result<Json>> wait_outcome;
+  std::optional<Status> wait_outcome;
+  std::string instance_status = "waiting";
   size_t instance_count = 1;
   size_t group_count = 1;
   std::optional<Error> command_error;
@@ -54,11 +55,17 @@ class FakeService : public Service {
 
   static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
 
-  void end_instances(const Result<Json>& outcome) {
+  /// Each instance has that status, and each wait for its end is answered at once.
+  void end_at_once(const std::string& status) {
     const std::lock_guard lock(mutex_);
-    for (Done& waiter : waiters_) {
-      answers_.push_back([done = std::move(waiter), outcome] { done(outcome); });
-    }
+    instance_status = status;
+    wait_outcome = Status();
+  }
+
+  void end_instances(const std::string& status) {
+    const std::lock_guard lock(mutex_);
+    instance_status = status;
+    for (auto& waiter : waiters_) answers_.push_back([done = std::move(waiter)] { done({}); });
     waiters_.clear();
     changed_.notify_all();
   }
@@ -124,7 +131,8 @@ class FakeService : public Service {
     answer_later([done = std::move(done), answer] { done(answer); });
   }
 
-  void wait_for_end(std::string, InstanceId, Duration at_most, Done done) override {
+  void wait_for_end(std::string, InstanceId, Duration at_most,
+                    std::function<void(Status)> done) override {
     const std::lock_guard lock(mutex_);
     last_wait_ = at_most;
     if (wait_outcome) {
@@ -228,8 +236,8 @@ class FakeService : public Service {
                 {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
   }
   Result<Json> instance(std::string_view, const InstanceId& id) override {
-    if (to_string(id) == kInstance) return instance_json(kInstance, "waiting");
-    return fail("instance.not_found", "there is no instance " + to_string(id));
+    const std::lock_guard lock(mutex_);
+    return find_instance(id);
   }
   Result<Json> history(std::string_view space, const InstanceId& id) override {
     const Result<Json> known = instance(space, id);
@@ -337,6 +345,12 @@ class FakeService : public Service {
   std::string metrics() override { return "millrace_events_total 3\n"; }
 
  private:
+  /// Under the lock.
+  Result<Json> find_instance(const InstanceId& id) const {
+    if (to_string(id) == kInstance) return instance_json(kInstance, instance_status);
+    return fail("instance.not_found", "there is no instance " + to_string(id));
+  }
+
   Status check(std::string_view space) const {
     if (spaces_.contains(space)) return {};
     return fail("namespace.not_found", "there is no namespace " + std::string(space));
@@ -354,25 +368,23 @@ class FakeService : public Service {
     return Json{{"id", kInstance}};
   }
   Result<Json> take(CancelInstance& cancel) {
-    if (const Result<Json> known = instance(cancel.space, cancel.instance); !known) return known;
+    if (const Result<Json> known = find_instance(cancel.instance); !known) return known;
     return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
   }
   /// What an operator does about an instance is answered with what it was asked for.
-  Result<Json> act(std::string_view space, const InstanceId& id, Json answer) {
-    if (const Result<Json> known = instance(space, id); !known) return known;
+  Result<Json> act(const InstanceId& id, Json answer) {
+    if (const Result<Json> known = find_instance(id); !known) return known;
     answer["id"] = to_string(id);
     return answer;
   }
-  Result<Json> take(PauseInstance& one) { return act(one.space, one.instance, {{"paused", true}}); }
-  Result<Json> take(ResumeInstance& one) {
-    return act(one.space, one.instance, {{"resumed", true}});
-  }
+  Result<Json> take(PauseInstance& one) { return act(one.instance, {{"paused", true}}); }
+  Result<Json> take(ResumeInstance& one) { return act(one.instance, {{"resumed", true}}); }
   Result<Json> take(RetryInstance& one) {
-    return act(one.space, one.instance, {{"run", 1}, {"extend", one.extend}});
+    return act(one.instance, {{"run", 1}, {"extend", one.extend}});
   }
-  Result<Json> take(RestartInstance& one) { return act(one.space, one.instance, {{"run", 2}}); }
+  Result<Json> take(RestartInstance& one) { return act(one.instance, {{"run", 2}}); }
   Result<Json> take(RerunInstance& one) {
-    return act(one.space, one.instance, {{"run", 2}, {"from", one.state}});
+    return act(one.instance, {{"run", 2}, {"from", one.state}});
   }
   Result<Json> take(PauseWorkflow& pause) {
     if (!workflows_.contains(pause.id)) return no_workflow(pause.id);
@@ -388,7 +400,7 @@ class FakeService : public Service {
     return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
   }
   Result<Json> take(DeleteInstance& remove) {
-    if (const Result<Json> known = instance(remove.space, remove.instance); !known) return known;
+    if (const Result<Json> known = find_instance(remove.instance); !known) return known;
     return Json{{"id", to_string(remove.instance)}, {"deleted", true}};
   }
   Result<Json> take(CreateNamespace& create) {
@@ -484,7 +496,7 @@ class FakeService : public Service {
   bool ended_ = false;
   bool held_ = false;
   std::deque<std::function<void()>> answers_;
-  std::vector<Done> waiters_;
+  std::vector<std::function<void(Status)>> waiters_;
   std::optional<Duration> last_wait_;
   InstanceFilter filter_;
   std::set<std::string, std::less<>> spaces_ = {"default"};

@@ -1,9 +1,9 @@
 // Who is let in where there is a token.
 #include <gtest/gtest.h>
 
-#include "fake_service.h"
 #include "gateway/server.h"
 #include "raw_client.h"
+#include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_service.h"
 #include "gateway/server.h"
 #include "raw_client.h"
+#include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
 namespace {
@@ -291,7 +291,7 @@ TEST_F(Waiting, IsAnsweredWhenTheServerStops) {
   client.finish_sending();
   stopped.get();
   // The service's answer comes too late and harms nobody.
-  service_.end_instances(Json::object());
+  service_.end_instances("complete");
   server_.reset();
 }
 
@@ -311,7 +311,7 @@ TEST_F(Waiting, IsNotEndedByARequestSentAhead) {
   RawClient client(server_->port());
   begin(client);
   client.send(get("/livez"));
-  service_.end_instances(FakeService::instance_json(FakeService::kInstance, "complete"));
+  service_.end_instances("complete");
   EXPECT_EQ(client.read_reply()->json()["status"], "complete");
   EXPECT_EQ(client.read_reply()->json()["status"], "alive");
 }
