@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "language/document.h"
-#include "scenarios/scenario_names.h"
+#include "language/scenario_names.h"
 
 namespace millrace {
 namespace {

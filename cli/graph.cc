@@ -2,7 +2,7 @@
 
 #include "cli/verbs.h"
 #include "language/document.h"
-#include "scenarios/scenario_names.h"
+#include "language/scenario_names.h"
 
 namespace millrace {
 

@@ -11,8 +11,8 @@
 #include "base/ids.h"
 #include "cli/definition_files.h"
 #include "cli/verbs.h"
+#include "language/scenario_names.h"
 #include "os/read_file.h"
-#include "scenarios/scenario_names.h"
 
 namespace millrace {
 namespace {

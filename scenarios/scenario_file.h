@@ -16,10 +16,10 @@
 #include "base/result.h"
 #include "language/document.h"
 #include "language/findings.h"
+#include "language/scenario_names.h"
 #include "model/input.h"
 #include "policies/duration.h"
 #include "scenarios/acted_functions.h"
-#include "scenarios/scenario_names.h"
 
 namespace millrace {
 
