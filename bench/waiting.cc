@@ -9,8 +9,8 @@
 #include "bench/lifecycles.h"
 #include "bench/rows.h"
 #include "bench/workflows.h"
+#include "orchestrator/check/store_check.h"
 #include "orchestrator/service/store_check_options.h"
-#include "orchestrator/store/check/store_check.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 

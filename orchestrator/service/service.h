@@ -113,7 +113,7 @@ class Service {
                                     std::string_view cursor) = 0;
 
   /// Checks every row of the store as the last commit has it: a StoreReport as JSON
-  /// (orchestrator/store/check). Takes about a second for each 100 000 rows; one at a time, else
+  /// (orchestrator/check). Takes about a second for each 100 000 rows; one at a time, else
   /// `busy`.
   virtual void verify(Done done) = 0;
 

@@ -2,7 +2,7 @@
 // namespace are right.
 #pragma once
 
-#include "orchestrator/store/check/store_check.h"
+#include "orchestrator/check/store_check.h"
 
 namespace millrace {
 

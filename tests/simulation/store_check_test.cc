@@ -1,6 +1,6 @@
 // The store check on stores that a whole engine has written: nothing is found in a sound one, and
 // each kind of damage under its code.
-#include "orchestrator/store/check/store_check.h"
+#include "orchestrator/check/store_check.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,11 +1,11 @@
-// The store check (orchestrator/store/check) behind a test: each finding fails it.
+// The store check (orchestrator/check) behind a test: each finding fails it.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "orchestrator/store/check/store_check.h"
+#include "orchestrator/check/store_check.h"
 
 namespace millrace {
 

@@ -2,7 +2,7 @@
 // its pages: a damaged byte can end the process that reads it, have it loop, or hide rows. This
 // reads the file with code of its own, which follows no offset, length or page number before it has
 // checked it, and reads no page twice. It knows pages, keys and free pages; what rows hold is the
-// business of orchestrator/store/check. It writes nothing. One thread at a time.
+// business of orchestrator/check. It writes nothing. One thread at a time.
 #pragma once
 
 #include <cstddef>

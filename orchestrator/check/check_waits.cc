@@ -6,9 +6,9 @@
 
 #include "base/excerpt.h"
 #include "matchers/pattern.h"
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/walked.h"
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/store/check/checker.h"
-#include "orchestrator/store/check/walked.h"
 #include "states/state.h"
 #include "states/visit.h"
 

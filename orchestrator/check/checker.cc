@@ -1,4 +1,4 @@
-#include "orchestrator/store/check/checker.h"
+#include "orchestrator/check/checker.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/crash_note.h"
-#include "orchestrator/store/check/store_check.h"
+#include "orchestrator/check/store_check.h"
 
 namespace millrace {
 

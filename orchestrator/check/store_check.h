@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "model/workflow.h"
-#include "orchestrator/store/check/finding.h"
+#include "orchestrator/check/finding.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/transaction.h"
 

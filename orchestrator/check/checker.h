@@ -19,8 +19,8 @@
 
 #include "base/codec.h"
 #include "base/json.h"
-#include "orchestrator/store/check/number_set.h"
-#include "orchestrator/store/check/store_check.h"
+#include "orchestrator/check/number_set.h"
+#include "orchestrator/check/store_check.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/records.h"
 #include "orchestrator/store/rows/row.h"

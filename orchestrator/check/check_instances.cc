@@ -1,9 +1,9 @@
 // Instances, living and ended, with what hangs on them: calls, callers, tasks, errands, history.
 #include <algorithm>
 
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/walked.h"
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/store/check/checker.h"
-#include "orchestrator/store/check/walked.h"
 #include "states/state.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "orchestrator/store/check/finding.h"
+#include "orchestrator/check/finding.h"
 
 #include <algorithm>
 #include <iterator>

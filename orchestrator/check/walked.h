@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/store/check/checker.h"
+#include "orchestrator/check/checker.h"
 
 namespace millrace {
 

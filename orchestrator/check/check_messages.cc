@@ -6,7 +6,7 @@
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
 #include "model/variable.h"
-#include "orchestrator/store/check/checker.h"
+#include "orchestrator/check/checker.h"
 
 namespace millrace {
 namespace {

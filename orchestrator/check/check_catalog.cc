@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "matchers/correlation.h"
-#include "orchestrator/store/check/checker.h"
+#include "orchestrator/check/checker.h"
 #include "orchestrator/store/rows/identity.h"
 
 namespace millrace {
