@@ -1,0 +1,32 @@
+// Rooms: the folders of the program's sources, as their CMakeLists.txt declare them, and which
+// other rooms each may include. A room lists what it includes in the DEPS of its targets.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+struct Room {
+  std::set<std::string> targets;
+  std::set<std::string> reaches;  ///< folders of the rooms that its targets list in DEPS
+};
+
+/// Rooms by folder ("orchestrator/store"), read from the texts of all CMakeLists.txt by folder (""
+/// is the root). A folder that has no target is part of the room around it. `errors` gets a line
+/// for each target that is listed in DEPS before it is defined: a room may use only what stands
+/// above it.
+std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& cmake_lists,
+                                     std::vector<std::string>& errors);
+
+/// The folder of the room that a file belongs to; empty: none.
+std::string room_of(const std::map<std::string, Room>& rooms, std::string_view file);
+
+/// A line for each include of a room that the file's room does not list: "a/b.cc:3: …".
+std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms,
+                                        std::string_view file, std::string_view text);
+
+}  // namespace millrace
