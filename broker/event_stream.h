@@ -15,7 +15,7 @@
 #include "broker/pull_window.h"
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
 
@@ -33,16 +33,19 @@ struct EventStreamSettings {
 /// Start, stop and destroy it on one thread; the sink is called on its own. Messages with sequences
 /// that were seen before mean that the broker lost its tail: they are new messages, but for those
 /// of the cursor's last millisecond, which dedupe drops.
-class JetStreamEvents : public EventStream {
+class JetStreamEvents {
  public:
   /// `connection` outlives it.
   explicit JetStreamEvents(Connection& connection, EventStreamSettings settings = {});
-  ~JetStreamEvents() override;
+  ~JetStreamEvents();
 
-  void start(const Cursor& cursor, DeliverySink& sink) override;
+  /// Delivers every message behind `cursor`, in stream order, each once for as long as this runs,
+  /// from a thread of its own; through reconnects, for ever, until stop(). A stream whose creation
+  /// time is not the cursor's is read from its first message.
+  void start(const Cursor& cursor, DeliverySink& sink);
 
-  /// A sink that blocks must be closed first.
-  void stop() override;
+  /// Returns when nothing more will be delivered. A sink that blocks must be closed first.
+  void stop();
 
   struct Counts {
     uint64_t opened = 0;  ///< consumers made

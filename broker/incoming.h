@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
 

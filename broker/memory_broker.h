@@ -16,7 +16,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/event_stream.h"
+#include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 
@@ -31,7 +33,7 @@ struct PublishFate {
   std::optional<Error> refused;  ///< it does not arrive and `done` gets this
 };
 
-class MemoryBroker : public EventStream, public Publisher {
+class MemoryBroker : public Publisher {
  public:
   /// A message in a stream: one under `millrace.events.` is in the event stream, any other is kept
   /// for assertions only.
@@ -45,9 +47,9 @@ class MemoryBroker : public EventStream, public Publisher {
   explicit MemoryBroker(const Clock& clock, Duration duplicate_window = std::chrono::minutes(2),
                         Duration ack_timeout = std::chrono::seconds(5));
 
-  // EventStream: the deliveries come in pump().
-  void start(const Cursor& cursor, DeliverySink& sink) override;
-  void stop() override;
+  /// As JetStreamEvents; the deliveries come in pump().
+  void start(const Cursor& cursor, DeliverySink& sink);
+  void stop();
 
   // Publisher: nothing is stored and no `done` is called outside pump().
   void publish(NatsMessage message, Done done) override;

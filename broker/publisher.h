@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "broker/connection.h"
 #include "broker/stream_options.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 

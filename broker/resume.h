@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "model/input.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
 

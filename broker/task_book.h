@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "broker/task_message.h"
 #include "cloudevents/nats_binding.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 

@@ -14,7 +14,7 @@
 #include "broker/connection.h"
 #include "broker/pull_window.h"
 #include "broker/stream_options.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/subject.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 namespace {

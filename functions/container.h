@@ -14,7 +14,8 @@
 #include "base/time.h"
 #include "functions/http_call.h"
 #include "model/task.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 

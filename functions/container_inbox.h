@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/task.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/task_runner.h"
 #include "os/descriptor.h"
 
 namespace millrace {

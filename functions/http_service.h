@@ -18,7 +18,7 @@
 #include "functions/signs_of_life.h"
 #include "http/http_client.h"
 #include "model/task.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 

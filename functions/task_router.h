@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 

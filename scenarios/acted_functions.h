@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "expressions/evaluation.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/evaluator.h"
 #include "scenarios/comparison.h"
 #include "scenarios/scenario_file.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/time.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
 
 namespace millrace {
 

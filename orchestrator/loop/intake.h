@@ -17,7 +17,8 @@
 #include "base/result.h"
 #include "model/input.h"
 #include "orchestrator/outgoing/webhooks.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
+#include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 

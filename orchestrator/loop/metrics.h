@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "orchestrator/batch/batch.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
 

@@ -26,7 +26,12 @@
 #include "orchestrator/memory/wait_index.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/evaluator.h"
+#include "orchestrator/ports/event_stream.h"
+#include "orchestrator/ports/publisher.h"
+#include "orchestrator/ports/task_runner.h"
+#include "orchestrator/ports/webhook_sender.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 

@@ -18,7 +18,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/outgoing/acked_messages.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
+#include "orchestrator/ports/publisher.h"
 #include "orchestrator/store/rows/tables.h"
 
 namespace millrace {

@@ -21,7 +21,8 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
 #include "orchestrator/outgoing/begun_tasks.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/task_runner.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

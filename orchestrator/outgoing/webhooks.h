@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/webhook_sender.h"
 #include "orchestrator/store/rows/tables.h"
 #include "orchestrator/store/transaction.h"
 

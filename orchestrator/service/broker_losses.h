@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "orchestrator/loop/metrics.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/event.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/event_stream.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {

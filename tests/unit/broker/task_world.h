@@ -18,7 +18,7 @@
 
 #include "base/check.h"
 #include "broker/task_message.h"
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/task_runner.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/ports/seams.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/task_runner.h"
 #include "tests/support/process.h"
 
 namespace millrace {
