@@ -12,10 +12,10 @@ namespace millrace {
 
 /// Verbs that need more of the program than a client does. One that is null is not there.
 struct ProgramVerbs {
-  LoadDefinition load = nullptr;                          ///< for `lint`
-  int (*serve)(const ServeOptions&) = nullptr;            ///< run_serve
-  int (*dev)(const DevOptions&) = nullptr;                ///< run_dev
-  Ended (*test)(Console&, const TestOptions&) = nullptr;  ///< test_workflows
+  LoadDefinition load = nullptr;                              ///< for `lint`
+  int (*serve)(const ServeOptions&) = nullptr;                ///< run_serve
+  int (*dev)(const DevOptions&) = nullptr;                    ///< run_dev
+  Ended (*test)(Console&, const TestOptions&) = nullptr;      ///< test_workflows
   Ended (*verify)(Session&, const VerifyOptions&) = nullptr;  ///< verify_store
 };
 
