@@ -46,8 +46,9 @@ class JqProgram {
   /// Errors: those of check_program_text; `jq.syntax` with what is wrong and where.
   static Result<JqProgram> compile(std::string_view program);
 
-  /// Whether all of them compile, in one go. Errors: those of check_program_text; `jq.syntax`, which
-  /// says as compile does what is wrong if it is one program, and does not name it among several.
+  /// Whether all of them compile, in one go. Errors: those of check_program_text; `jq.syntax`,
+  /// which says as compile does what is wrong if it is one program, and does not name it among
+  /// several.
   static Status check(std::span<const std::string> programs);
 
   ~JqProgram();

@@ -5,8 +5,9 @@
 
 namespace millrace {
 
-/// `[{"path", "message"}]` for settings that parse_settings() takes: durations without a unit, codes
-/// that millrace does not raise, and types of webhooks that no event has. Each message says what to write instead.
+/// `[{"path", "message"}]` for settings that parse_settings() takes: durations without a unit,
+/// codes that millrace does not raise, and types of webhooks that no event has. Each message says
+/// what to write instead.
 Json settings_warnings(const Json& settings);
 
 }  // namespace millrace
