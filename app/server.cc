@@ -30,6 +30,7 @@
 #include "language/document.h"
 #include "model/hops.h"
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/service/local_service.h"
 #include "orchestrator/store/rows/identity.h"
@@ -218,6 +219,7 @@ class Server::Parts {
         processor_(
             {.environment = *environment_,
              .clock = clock_,
+             .intake = intake_,
              .publisher = *publisher_,
              .functions = functions_,
              .webhooks = *hooks_,
@@ -230,6 +232,7 @@ class Server::Parts {
             {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
         service_(
             {.environment = *environment_,
+             .intake = intake_,
              .processor = processor_,
              .queries = queries_,
              .publisher = *publisher_,
@@ -254,15 +257,15 @@ class Server::Parts {
                  },
              .info = describe(settings_)}),
         workers_(std::make_unique<TaskQueue>(
-            *working_, processor_,
+            *working_, intake_,
             TaskQueueSettings{.streams = settings_.streams,
                               .process = owner_record_.process,
                               .on_stray = [this] { metrics_.count_stray_answer(); }})),
-        services_(http_, processor_),
+        services_(http_, intake_),
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",
                      .data_id = data_id(settings_.data)},
-                    caller_, clock_, processor_),
+                    caller_, clock_, intake_),
         owner_(*connection_, OwnerSettings{.streams = settings_.streams,
                                            .self = owner_record_,
                                            .take_over = settings_.take_over,
@@ -277,7 +280,7 @@ class Server::Parts {
 
   ~Parts() {
     if (gateway_) gateway_->stop();
-    processor_.refuse_deliveries();
+    intake_.refuse_deliveries();
     {
       const std::lock_guard lock(reading_);
       stops_ = true;
@@ -286,7 +289,7 @@ class Server::Parts {
     // Where another process owns the streams, nothing can be sent.
     const Status owner = owner_.health();
     const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
-    if (drains && !processor_.wait_until_quiet(kDrainTime)) {
+    if (drains && !intake_.wait_until_quiet(kDrainTime)) {
       spdlog::warn("some messages are still to be sent; they go out after the next start");
     }
     processor_.stop();
@@ -325,7 +328,7 @@ class Server::Parts {
  private:
   void begin_reading() {
     const std::lock_guard lock(reading_);
-    if (!stops_) events_->start(cursor_, processor_);
+    if (!stops_) events_->start(cursor_, intake_);
   }
 
   Status reads_events() const {
@@ -387,6 +390,7 @@ class Server::Parts {
   HttpClient http_;
   std::unique_ptr<WebhookSender> hooks_ = std::make_unique<WebhookSender>(http_);
   TaskRouter functions_;
+  Intake intake_;
   Processor processor_;
   LocalService service_;
   ServiceCaller caller_{http_};

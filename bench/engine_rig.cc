@@ -29,6 +29,7 @@ EngineRig::EngineRig() {
   processor_ = std::make_unique<Processor>(
       ProcessorParts{.environment = *environment_,
                      .clock = clock_,
+                     .intake = intake_,
                      .publisher = echo_,
                      .functions = nobody_,
                      .webhooks = receivers_,
@@ -58,7 +59,7 @@ EngineRig::~EngineRig() = default;
 void EngineRig::apply(const std::string& workflow_text) {
   auto workflow = load_stored(workflow_text);
   CHECK(workflow.has_value(), "{}", workflow.error().message);
-  processor_->command(
+  intake_.command(
       ApplyWorkflow{"default", workflow_text, *std::move(workflow)},
       [](const Result<Json>& answer) { CHECK(answer.has_value(), "{}", answer.error().message); });
   turn();
@@ -90,7 +91,7 @@ void EngineRig::add(NatsMessage message) {
 }
 
 void EngineRig::turn() {
-  if (!deliveries_.empty()) processor_->deliver(std::exchange(deliveries_, {}));
+  if (!deliveries_.empty()) intake_.deliver(std::exchange(deliveries_, {}));
   const double before = thread_seconds();
   processor_->turn();
   turning += thread_seconds() - before;

@@ -82,6 +82,7 @@ class EngineRig {
   Metrics metrics_;
   BegunTasks begun_tasks_;
   std::unique_ptr<Environment> environment_;
+  Intake intake_;
   std::unique_ptr<Processor> processor_;
   std::vector<Delivery> deliveries_;
   uint64_t sequence_ = 0;

@@ -107,9 +107,6 @@ class Instances {
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
-  Status take(const Instance& instance, const Publish& asked);
-  void take(const SetVariable& asked);
-  Status set_aside(const Instance& instance, const Publish& asked);
 
   Draft& draft_;
   StoreLookup lookup_{draft_.tx, draft_.catalog, draft_.id_key};

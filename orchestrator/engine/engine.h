@@ -12,7 +12,6 @@
 
 #include "model/effect.h"
 #include "model/history.h"
-#include "model/input.h"
 #include "model/instance.h"
 #include "model/lookup.h"
 #include "model/workflow.h"

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "model/input.h"
+#include "model/command.h"
 #include "model/instance.h"
 #include "model/workflow.h"
 #include "orchestrator/definition/loader.h"

@@ -92,7 +92,7 @@ states:
 - {id: pay, type: action, action: {function: charge}}
 )");
   const InstanceId task = world.functions.tasks()[0].id;
-  world.processor().report({task, TaskStarted{}}, nullptr);
+  world.intake().report({task, TaskStarted{}}, nullptr);
   world.settle();
   world.must(CancelInstance{"default", key(id)});
   world.run_for(seconds(59));

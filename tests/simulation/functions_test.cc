@@ -115,9 +115,9 @@ TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
   const InstanceId task = world.functions.tasks()[0].id;
   int stored = 0;
   for (const int n : {1, 2}) {
-    world.processor().report({task, TaskEnded{.result = std::to_string(n)}}, [&] { ++stored; });
+    world.intake().report({task, TaskEnded{.result = std::to_string(n)}}, [&] { ++stored; });
   }
-  world.processor().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
+  world.intake().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
   EXPECT_EQ(stored, 0);
   world.settle();
   EXPECT_EQ(stored, 3);

@@ -12,9 +12,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
+#include "model/cursor.h"
 #include "model/effect.h"
 #include "model/history.h"
-#include "model/input.h"
 #include "model/instance.h"
 #include "model/variable.h"
 

@@ -1,98 +1,19 @@
-// Input: all that the engine consumes. Each carries its time, so that the engine needs no clock.
-// With effect.h this is the engine's whole contract: Input → changed instances + Effects.
+// Command: what a person or a program asks of the engine, a closed list. Each is answered once
+// (orchestrator/service/service.h has the shapes).
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
-#include "base/result.h"
-#include "base/time.h"
-#include "cloudevents/encoded_event.h"
-#include "cloudevents/nats_binding.h"
-#include "expressions/evaluation.h"
-#include "model/instance.h"
-#include "model/task.h"
+#include "base/ids.h"
+#include "base/json.h"
 #include "model/variable.h"
 #include "model/workflow.h"
 
 namespace millrace {
-
-/// How far the event stream was applied. It is written in the commit that applies it.
-struct Cursor {
-  int64_t stream_created = 0;  ///< nanoseconds; tells a stream from one made anew under its name
-  uint64_t sequence = 0;       ///< the last applied message; 0: none
-  TimePoint stamped;           ///< when the broker took that message
-
-  bool operator==(const Cursor&) const = default;
-};
-
-/// An event from the stream.
-struct EventInput {
-  std::string space;  ///< name of the namespace, from the subject
-  uint64_t sequence = 0;
-  TimePoint stamped;  ///< when the broker took it: what decides between it and a timeout
-  bool more = false;  ///< the stream held more behind it: no timeout may overtake those
-  EncodedEvent event;
-};
-
-/// A message of the event stream that is no valid event; it goes to the dead letters.
-struct UnreadableInput {
-  uint64_t sequence = 0;
-  TimePoint stamped;
-  bool more = false;  ///< as in EventInput
-  Error reason;
-  NatsMessage message;  ///< as received
-};
-
-/// What a due timer belongs to: a timer of an instance, a delayed event, an event that waits in an
-/// eventsAnd group, the schedule of a workflow, whose tick is the deadline.
-struct TimerInput {
-  struct OfInstance {
-    NamespaceNumber space{};
-    InstanceId instance;
-    TimerKind kind{};
-  };
-  struct OfDelayedEvent {
-    uint64_t number = 0;
-  };
-  struct OfGroupedEvent {
-    uint64_t number = 0;
-  };
-  struct OfSchedule {
-    WorkflowNumber workflow{};
-  };
-  TimePoint deadline;
-  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule> owner;
-};
-
-/// The answer to an Evaluate effect (effect.h): the results of each evaluation of that step so far.
-struct EvaluatedInput {
-  NamespaceNumber space{};
-  InstanceId instance;
-  uint64_t step = 0;
-  std::vector<EvaluationResult> results;
-};
-
-/// What is told of a task. It may come late, or twice.
-struct TaskInput {
-  TaskReport report;
-};
-/// A task has been silent for longer than it may.
-struct SilenceInput {
-  InstanceId task;
-};
-
-/// Go on with an instance that stopped in a passing phase: a bound on one step, or a restart.
-struct ContinueInput {
-  NamespaceNumber space{};
-  InstanceId instance;
-};
-
-// What a person or a program asks for. Each is answered with an Answer effect under its request.
 
 struct ApplyWorkflow {
   std::string space;
@@ -220,17 +141,5 @@ using Command =
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
                  DeleteInstance, PauseWorkflow, PauseService, CreateNamespace, DeleteNamespace,
                  PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
-
-struct CommandInput {
-  uint64_t request = 0;  ///< the asker's own number, in its Answer again
-  Command command;
-};
-
-struct Input {
-  TimePoint time;
-  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, TaskInput, SilenceInput,
-               ContinueInput, CommandInput>
-      what;
-};
 
 }  // namespace millrace
