@@ -50,8 +50,8 @@ constexpr Duration kMostLook{1'000};
 constexpr Duration kRetry{200};
 
 TaskReport ended_by(const InstanceId& task, std::string_view code, std::string why) {
-  return {task, TaskEnded{.result = tl::unexpected<WorkflowError>(
-                              WorkflowError{std::string(code), std::move(why)})}};
+  return {task,
+          TaskEnded{.result = tl::unexpected<Error>(Error{std::string(code), std::move(why)})}};
 }
 
 NatsMsgHandle nats_message(const NatsMessage& message, const std::string& subject,
@@ -187,7 +187,7 @@ void TaskQueue::Runner::run(Task task) {
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     task.deadline = deadline_if_begun(task, now);
   }
-  tl::expected<NatsMessage, WorkflowError> message = task_message(task, prefix_);
+  tl::expected<NatsMessage, Error> message = task_message(task, prefix_);
   if (!message) {
     sink_.report({task.id, TaskEnded{.result = tl::unexpected(std::move(message).error())}}, {});
     return;
@@ -504,7 +504,7 @@ void TaskQueue::Runner::on_service_answer(const InstanceId& task, natsMsg* messa
   }
   if (!sure) answer.headers = apart(std::move(answer.headers));
   const bool empty = answer.data.empty();
-  tl::expected<std::string, WorkflowError> result = read_answer(std::move(answer));
+  tl::expected<std::string, Error> result = read_answer(std::move(answer));
   if (result && empty && !sure) {
     // What could not be read may be what says that it failed.
     end(task, kFunctionUnavailable, "the headers of the service's answer can't be read");

@@ -42,7 +42,7 @@ constexpr Duration kEndTimeout{10'000};
 constexpr Duration kWithoutWake{50};
 
 TaskEnded failed(std::string_view code, std::string message) {
-  return {.result = tl::unexpected(WorkflowError{std::string(code), std::move(message)})};
+  return {.result = tl::unexpected(Error{std::string(code), std::move(message)})};
 }
 TaskEnded failed(const Error& error) { return failed(error.code, error.message); }
 

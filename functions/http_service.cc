@@ -34,11 +34,11 @@ std::string shown(std::string_view bytes, size_t most = kShownBytes) {
   return is_cut ? text + "..." : text;
 }
 
-tl::unexpected<WorkflowError> failed(std::string_view code, std::string message) {
-  return tl::unexpected(WorkflowError{std::string(code), std::move(message)});
+tl::unexpected<Error> failed(std::string_view code, std::string message) {
+  return tl::unexpected(Error{std::string(code), std::move(message)});
 }
 
-WorkflowError function_error(const Error& error) {
+Error function_error(const Error& error) {
   const bool too_large = error.code == kHttpTooLarge;
   return {std::string(too_large ? kFunctionTooLarge : kFunctionUnavailable), error.message};
 }
@@ -86,7 +86,7 @@ void stop_service(HttpClient& client, const std::string& url, const InstanceId& 
 
 namespace {
 
-tl::expected<std::string, WorkflowError> read_result(HttpAnswer& answer) {
+tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
   const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
   if (code != nullptr && !code->empty()) {
     const std::string* const said = find_header(answer.headers, "Direktiv-ErrorMessage");
@@ -149,13 +149,11 @@ void HttpServices::run(Task task) {
     if (!calls_.try_emplace(call->task.id, call).second) return;  // it is under way
   }
   if (settings_.folders.lay_out) {
-    settings_.folders.lay_out(call->task,
-                              [this, call](tl::expected<std::string, WorkflowError> folder) {
-                                if (!folder)
-                                  return end(call, {tl::unexpected(std::move(folder).error()), {}});
-                                call->folder = std::move(*folder);
-                                send(call);
-                              });
+    settings_.folders.lay_out(call->task, [this, call](tl::expected<std::string, Error> folder) {
+      if (!folder) return end(call, {tl::unexpected(std::move(folder).error()), {}});
+      call->folder = std::move(*folder);
+      send(call);
+    });
   } else if (!call->task.files.empty()) {
     end(call,
         {failed(kFunctionFiles, "the service shares no folder that files could be laid in"), {}});

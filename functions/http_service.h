@@ -52,12 +52,11 @@ TaskEnded read_answer(HttpAnswer answer);
 struct SharedFolders {
   /// Makes the folder of a task and lays out its files.
   std::function<void(const Task& task,
-                     std::function<void(tl::expected<std::string, WorkflowError> folder)> done)>
+                     std::function<void(tl::expected<std::string, Error> folder)> done)>
       lay_out;
   /// Takes what the function has left there, and removes the folder.
-  std::function<void(
-      const std::string& folder,
-      std::function<void(tl::expected<std::vector<TaskVariable>, WorkflowError>)> done)>
+  std::function<void(const std::string& folder,
+                     std::function<void(tl::expected<std::vector<TaskVariable>, Error>)> done)>
       collect;
 };
 

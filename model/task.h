@@ -138,8 +138,8 @@ struct TaskOutput {
 };
 /// It is over, for good or not.
 struct TaskEnded {
-  tl::expected<std::string, WorkflowError> result;  ///< the bytes of the answer
-  std::vector<TaskVariable> variables;              ///< set together with the result
+  tl::expected<std::string, Error> result;  ///< the bytes of the answer
+  std::vector<TaskVariable> variables;      ///< set together with the result
   /// Of a failure: the service's Retry-After, at most a day.
   std::optional<Duration> retry_after = {};
 };

@@ -31,11 +31,11 @@ struct Leave {
 struct Wait {};
 /// An error of the workflow, for `catch`.
 struct Raise {
-  WorkflowError error;
+  Error error;
 };
 /// The instance ends, cancelled: neither `catch` nor a retry policy is asked.
 struct GiveUp {
-  WorkflowError error;
+  Error error;
 };
 /// An evaluation is under way; the same call is made again once its result is there.
 struct Park {};

@@ -477,7 +477,7 @@ void Visit::set_variable(VariableScope scope, const std::string& key,
       SetVariable{.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
 }
 
-void Visit::fail_at_end(WorkflowError error) {
+void Visit::fail_at_end(Error error) {
   acted_ = true;
   if (instance_.error) return;
   tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));

@@ -343,7 +343,7 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
                    value);
   }
   if (!known.caller) return {};
-  CallResult result = tl::unexpected(WorkflowError());
+  CallResult result = tl::unexpected(Error());
   if (told.result) {
     result = json_of_answer(*told.result);
   } else {

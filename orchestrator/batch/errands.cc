@@ -130,7 +130,7 @@ Result<bool> Errands::is_wanted(TimePoint now, NamespaceNumber space, const Call
          touched->instance.calls[caller.index].id == child;
 }
 
-Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError error) {
+Status Errands::refuse(TimePoint now, const StartChild& errand, Error error) {
   if (!errand.caller) {
     spdlog::warn("instance {} could start no detached subflow: {}", to_string(errand.by),
                  error.message);

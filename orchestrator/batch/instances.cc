@@ -159,7 +159,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, cons
         draft_.errands.push_back(
             {ReturnResult{.space = space,
                           .to = *head.caller,
-                          .result = tl::unexpected(WorkflowError{
+                          .result = tl::unexpected(Error{
                               "direktiv.cancels.api", "the subflow was damaged and is removed"})},
              draft_.recent.last()});
       }

@@ -265,7 +265,7 @@ class Stepper {
     }
   }
 
-  void run_out(const WorkflowError& error, InstanceStatus status) {
+  void run_out(const Error& error, InstanceStatus status) {
     if (instance_.cancelling) status = InstanceStatus::kCancelled;
     tell_error(HistoryKind::kRaised, error);
     note_failure();
@@ -274,7 +274,7 @@ class Stepper {
 
   /// Document 004: past its deadline an execution has failed, and `on_failure` has its chance to
   /// clean up. Document 001: it is timed out, and that is all.
-  void execution_ran_out(const WorkflowError& error) {
+  void execution_ran_out(const Error& error) {
     if (!workflow_.timeouts.fails || instance_.cancelling) {
       return run_out(error, InstanceStatus::kTimedOut);
     }
@@ -290,7 +290,7 @@ class Stepper {
 
   /// Document 004: once, past the deadlines of the whole but `kill`; whatever comes of it, the
   /// instance has failed.
-  void go_through_on_failure(const WorkflowError& error) {
+  void go_through_on_failure(const Error& error) {
     instance_.failing = true;
     clear_waits();
     const auto ends = [](const Timer& timer) { return timer.kind != TimerKind::kKill; };
@@ -302,7 +302,7 @@ class Stepper {
     go_to(workflow_.timeouts.on_failure);
   }
 
-  static WorkflowError timed_out(std::string_view which, TimePoint deadline) {
+  static Error timed_out(std::string_view which, TimePoint deadline) {
     return {"direktiv.cancels.timeout", fmt::format("the workflow's `timeouts.{}` ran out at {}",
                                                     which, format_rfc3339(deadline))};
   }
@@ -611,7 +611,7 @@ class Stepper {
   /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled; its retry policy may have it
   /// entered again, before a `catch` is looked for or because none matches; else the first `catch`
   /// that matches decides.
-  void raise(WorkflowError error, Retries retries = Retries::kYes) {
+  void raise(Error error, Retries retries = Retries::kYes) {
     clear_waits();
     tell_error(HistoryKind::kRaised, error);
     const StateCommon& common = state().common();
@@ -626,8 +626,8 @@ class Stepper {
                                           .error = error,
                                           .is_caught = find_catch(common, error.code) != nullptr});
       if (const auto* const at = std::get_if<TimePoint>(&next)) return wait_for_retry(*at);
-      if (std::get<WorkflowError>(next) != error) {
-        error = std::get<WorkflowError>(std::move(next));
+      if (std::get<Error>(next) != error) {
+        error = std::get<Error>(std::move(next));
         tell_error(HistoryKind::kRaised, error);
       }
     }
@@ -693,7 +693,7 @@ class Stepper {
     begin_state(instance_, state().common(), now_);
   }
 
-  void put_error(const WorkflowError& error) {
+  void put_error(const Error& error) {
     Json told = {{"code", error.code}, {"msg", error.message}};
     if (instance_.data.value().is_object()) {
       instance_.data.edit()["error"] = std::move(told);
@@ -702,7 +702,7 @@ class Stepper {
     }
   }
 
-  void fail(const WorkflowError& error, InstanceStatus status = InstanceStatus::kFailed,
+  void fail(const Error& error, InstanceStatus status = InstanceStatus::kFailed,
             Retries retries = Retries::kYes) {
     if (!instance_.error) instance_.error = error;
     end(status, retries);
@@ -714,9 +714,9 @@ class Stepper {
     }
     if (++instance_.transitions > limits_.transitions_per_instance) {
       // Not for `catch`: what caught it would go on for ever.
-      const WorkflowError error{"millrace.limits.transitions",
-                                fmt::format("the instance made more than {} transitions",
-                                            limits_.transitions_per_instance)};
+      const Error error{"millrace.limits.transitions",
+                        fmt::format("the instance made more than {} transitions",
+                                    limits_.transitions_per_instance)};
       instance_.state = *next;  // where a manual retry goes on
       instance_.found_data.reset();
       tell_error(HistoryKind::kRaised, error);
@@ -746,7 +746,7 @@ class Stepper {
                                                 .first_at = instance_.runs_from,
                                                 .now = now_,
                                                 .error = *instance_.error});
-    if (auto* const error = std::get_if<WorkflowError>(&next)) {
+    if (auto* const error = std::get_if<Error>(&next)) {
       if (*error != *instance_.error) tell_error(HistoryKind::kRaised, *error);
       instance_.error = std::move(*error);
       return false;
@@ -770,7 +770,7 @@ class Stepper {
     tell(HistoryKind::kRun, Json{{"run", instance_.run}});
     const Result<LazyJson> input = lookup_.input(instance_);
     if (!input) {
-      const WorkflowError error{std::string(kStoreDamaged), input.error().message};
+      const Error error{std::string(kStoreDamaged), input.error().message};
       tell_error(HistoryKind::kRaised, error);
       return fail(error, InstanceStatus::kFailed, Retries::kNo);
     }
@@ -822,7 +822,7 @@ class Stepper {
     instance_.calls.clear();
   }
 
-  void tell_error(HistoryKind kind, const WorkflowError& error) {
+  void tell_error(HistoryKind kind, const Error& error) {
     tell(kind, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
   }
 

@@ -66,7 +66,7 @@ struct Proceed {};
 /// End it: now, or once the tasks that run have ended. They are not stopped; what they return goes
 /// to the history alone.
 struct Cancel {
-  WorkflowError error;
+  Error error;
   bool at_once = true;
 };
 
@@ -99,7 +99,7 @@ struct Rerun {
 
 /// Give it up: it is failed, whatever its states would make of the error.
 struct Abandon {
-  WorkflowError error;
+  Error error;
 };
 
 using Stimulus =

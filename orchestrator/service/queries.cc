@@ -34,7 +34,7 @@ Json shown_detail(Json detail, bool sealed) {
   return detail;
 }
 
-Json to_json(const WorkflowError& error) { return {{"code", error.code}, {"msg", error.message}}; }
+Json to_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
 
 Json to_json(const EventFilter& filter, bool sealed = false) {
   Json context = Json::object();
@@ -70,7 +70,7 @@ Json to_json(const Instance& instance, const BegunTasks& begun) {
     if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
     if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
     if (const auto& last = call.last_error) {
-      const WorkflowError& error = last->error;
+      const Error& error = last->error;
       json["lastError"] = shown_detail({{"code", error.code}, {"message", error.message}},
                                        instance.sealed || call.sealed);
       json["lastError"]["at"] = format_rfc3339(last->at);

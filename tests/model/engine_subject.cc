@@ -141,7 +141,7 @@ void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
   if (outcome.ok) {
     ended.result = dump_json(outcome.result);
   } else {
-    ended.result = tl::unexpected(WorkflowError{outcome.code, outcome.message});
+    ended.result = tl::unexpected(millrace::Error{outcome.code, outcome.message});
   }
   report(handle, std::move(ended));
 }

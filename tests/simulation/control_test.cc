@@ -194,8 +194,8 @@ states:
   action: {function: charge, retries: {max_attempts: 3, delay: PT1S, codes: ['*']}}
 )");
   world.must(PauseInstance{"default", key(id)});
-  world.functions.tell({world.functions.tasks()[0].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.functions.tell(
+      {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
   world.must(ResumeInstance{"default", key(id)});
@@ -382,7 +382,7 @@ states:
 
 void fail(World& world, size_t task) {
   world.functions.tell({world.functions.tasks()[task].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", "gone"})}});
+                        TaskEnded{.result = tl::unexpected(Error{"down", "gone"})}});
   world.run_for(seconds(1));
 }
 

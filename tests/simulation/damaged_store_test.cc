@@ -300,7 +300,7 @@ class Base {
     for (const Task& task : world_.functions.tasks()) {
       if (to_string(task.instance) != instance) continue;
       world_.functions.tell(
-          {task.id, TaskEnded{.result = tl::unexpected(WorkflowError{"some.error", "no"})}});
+          {task.id, TaskEnded{.result = tl::unexpected(Error{"some.error", "no"})}});
     }
     world_.settle();
   }

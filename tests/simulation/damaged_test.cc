@@ -570,7 +570,7 @@ TEST_F(Damaged, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
   damage(planted(ReturnResult{
       .space = NamespaceNumber(1),
       .to = {.instance = (*head)->id, .entered = (*head)->entered, .index = 0, .attempt = 1},
-      .result = tl::unexpected(WorkflowError{"broken", "caf\xe9"})}));
+      .result = tl::unexpected(Error{"broken", "caf\xe9"})}));
   EXPECT_EQ(world.instance(caller)["status"], "failed");
   EXPECT_EQ(world.instance(caller)["error"]["msg"], "caf?");
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);

@@ -47,8 +47,7 @@ size_t rows_of(World& world, std::string_view table) {
 }
 
 void fail(World& world, const InstanceId& task, std::string code) {
-  world.functions.tell(
-      {task, TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
+  world.functions.tell({task, TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
   world.settle();
 }
 
@@ -180,7 +179,7 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
 
 /// The service is busy and says for how long.
 void refuse(World& world, const InstanceId& task, Duration retry_after) {
-  TaskEnded ended{.result = tl::unexpected(WorkflowError{"busy", "no"})};
+  TaskEnded ended{.result = tl::unexpected(Error{"busy", "no"})};
   ended.retry_after = retry_after;
   world.functions.tell({task, std::move(ended)});
   world.settle();
@@ -482,7 +481,7 @@ TEST(Functions, TheLastErrorOfACallIsNoLongerThanAKibibyte) {
   const std::string id = start(world);
   world.functions.tell(
       {world.functions.tasks()[0].id,
-       TaskEnded{.result = tl::unexpected(WorkflowError{"down", std::string(5'000, 'x')})}});
+       TaskEnded{.result = tl::unexpected(Error{"down", std::string(5'000, 'x')})}});
   world.settle();
   EXPECT_EQ(world.instance(id)["calls"][0]["lastError"]["message"],
             std::string(kMostCallFailureBytes, 'x') + "...");

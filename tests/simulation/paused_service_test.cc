@@ -160,8 +160,8 @@ TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
             "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
   const std::string id = start(world);
   pause(world);
-  world.functions.tell({world.functions.tasks()[0].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.functions.tell(
+      {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
   EXPECT_EQ(status(world, id), "waiting");
   resume(world);

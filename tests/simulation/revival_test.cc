@@ -30,7 +30,7 @@ std::string status(World& world, const std::string& id) { return world.instance(
 
 void fail_newest(World& world, std::string code = "down") {
   world.functions.tell({world.functions.tasks().back().id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
+                        TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
   world.settle();
 }
 

@@ -193,7 +193,7 @@ class Rich {
     // A second order waits for its next attempt, and a third one's call is done.
     world.start("order");
     world.functions.tell({world.functions.tasks().back().id,
-                          TaskEnded{.result = tl::unexpected(WorkflowError{"down", "no"})}});
+                          TaskEnded{.result = tl::unexpected(Error{"down", "no"})}});
     world.settle();
     world.start("order");
     world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});

@@ -221,9 +221,7 @@ const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResu
               Returned{.call = call, .result = std::move(result)});
 }
 
-const TraceRow& InstanceRun::cancel(const WorkflowError& error) {
-  return give("cancel", Cancel{error});
-}
+const TraceRow& InstanceRun::cancel(const Error& error) { return give("cancel", Cancel{error}); }
 
 const TraceRow& InstanceRun::set_variable(VariableScope scope, const std::string& key,
                                           std::optional<Variable> value) {

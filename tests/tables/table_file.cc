@@ -168,7 +168,7 @@ Status perform_returned(InstanceRun& run, std::string_view input) {
   if (input.starts_with("error ")) {
     take_word(input);
     const std::string code(take_word(input));
-    run.returned(number(call), attempt, tl::unexpected(WorkflowError{code, std::string(input)}));
+    run.returned(number(call), attempt, tl::unexpected(Error{code, std::string(input)}));
   } else {
     run.returned(number(call), attempt, LazyJson(TRY(parse_json(input))));
   }

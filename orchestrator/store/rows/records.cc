@@ -149,7 +149,7 @@ uint32_t get_u32(Reader& reader) {
   return static_cast<uint32_t>(value);
 }
 
-void put_error(Writer& writer, const WorkflowError& error) {
+void put_error(Writer& writer, const Error& error) {
   writer.bytes(error.code);
   writer.bytes(error.message);
 }
@@ -162,7 +162,7 @@ std::string get_text(Reader& reader) {
   }
   return text;
 }
-WorkflowError get_error(Reader& reader) {
+Error get_error(Reader& reader) {
   std::string code = get_text(reader);
   return {std::move(code), get_text(reader)};
 }
@@ -434,7 +434,7 @@ Result<Call> decode_call(std::string_view bytes) {
   }
   if (version >= 3) {
     call.last_error = get_optional(reader, [](Reader& from) {
-      WorkflowError error = get_error(from);
+      Error error = get_error(from);
       return CallFailure{.error = std::move(error), .at = get_time(from)};
     });
   }

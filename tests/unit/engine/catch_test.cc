@@ -80,7 +80,7 @@ TEST(Catch, LeavesNoErrorBehindInAnInstanceThatWasCaught) {
 TEST(Catch, OfNothingFailsWithTheErrorAndWhereItWasRaised) {
   const InstanceRun run = run_with("[{error: other}]");
   EXPECT_EQ(run.instance().error,
-            (WorkflowError{"direktiv.jq.badCommand", R"(Cannot index number with string "b")"}));
+            (Error{"direktiv.jq.badCommand", R"(Cannot index number with string "b")"}));
   EXPECT_EQ(run.instance().failed_state, "try");
   EXPECT_EQ(run.instance().ended_at, run_start());
 }

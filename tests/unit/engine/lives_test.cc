@@ -45,7 +45,7 @@ Instance worn_out(const Workflow& workflow) {
   instance.idempotency_key = "key";
   instance.traceparent = "trace";
   instance.correlation = "c";
-  instance.error = WorkflowError{"a", "b"};
+  instance.error = Error{"a", "b"};
   instance.failed_state = "second";
   instance.failed_data = LazyJson(Json{{"n", 2}});
   instance.found_data = LazyJson(Json{{"n", 5}});
@@ -238,7 +238,7 @@ states:
     InstanceRun run(workflow);
     run.proceed();
     run.give("pause", Pause{});
-    run.returned(0, 0, tl::unexpected(WorkflowError{code, "no"}));
+    run.returned(0, 0, tl::unexpected(Error{code, "no"}));
     EXPECT_EQ(run.rows().back().status, "paused") << code;
     EXPECT_TRUE(run.instance().timers.empty()) << code;
     run.at(hours(2));

@@ -258,7 +258,7 @@ states:
                   Json::object(), {.transitions_per_instance = 5});
   run.proceed();
   EXPECT_EQ(run.rows().back().status, "failed");
-  EXPECT_EQ(run.instance().error, (WorkflowError{"one", "first"}));
+  EXPECT_EQ(run.instance().error, (Error{"one", "first"}));
 }
 
 TEST(Transitions, AreAThousandAStepAndAHundredThousandAnInstanceByDefault) {

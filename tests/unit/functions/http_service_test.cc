@@ -352,7 +352,7 @@ struct FakeFolders {
                 [this](const Task& task, auto done) {
                   heard.add(fmt::format("lay out {}", task.files.size()));
                   if (refuses) {
-                    done(tl::unexpected(WorkflowError{std::string(kFunctionFiles), "no room"}));
+                    done(tl::unexpected(Error{std::string(kFunctionFiles), "no room"}));
                   } else {
                     done("/shared/1");
                   }
@@ -361,7 +361,7 @@ struct FakeFolders {
                 [this](const std::string& folder, auto done) {
                   heard.add("collect " + folder);
                   if (holds_rubbish) {
-                    done(tl::unexpected(WorkflowError{std::string(kFunctionFiles), "rubbish"}));
+                    done(tl::unexpected(Error{std::string(kFunctionFiles), "rubbish"}));
                   } else {
                     done(std::vector<TaskVariable>{{.key = "report"}});
                   }

@@ -100,9 +100,9 @@ TEST_F(ReusableTest, AnErrorIsTheFunctionsAndItsFilesAreTaken) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   std::ofstream(files_of(0, 1) / "out/instance/tried") << "1";
-  calls_.at(0).done({tl::unexpected(WorkflowError{"shop.empty", "nothing left"})});
+  calls_.at(0).done({tl::unexpected(Error{"shop.empty", "nothing left"})});
   const TaskEnded ended = told_.end_of(id(1));
-  EXPECT_EQ(ended.result.error(), (WorkflowError{"shop.empty", "nothing left"}));
+  EXPECT_EQ(ended.result.error(), (Error{"shop.empty", "nothing left"}));
   EXPECT_EQ(ended.variables.size(), 1u);
 }
 

@@ -261,10 +261,10 @@ TEST(InboxRecord, KeepsWhatACallReturns) {
   EXPECT_EQ(std::get<ReturnResult>(read.errand).to, caller());
   EXPECT_EQ(std::get<ReturnResult>(read.errand).result->text(), "[1,2]");
 
-  const InboxRecord error{.errand = ReturnResult{NamespaceNumber(1), caller(),
-                                                 tl::unexpected(WorkflowError{"a.b", "why"})}};
+  const InboxRecord error{
+      .errand = ReturnResult{NamespaceNumber(1), caller(), tl::unexpected(Error{"a.b", "why"})}};
   EXPECT_EQ(std::get<ReturnResult>(decode_inbox(encode(error)).value().errand).result.error(),
-            (WorkflowError{"a.b", "why"}));
+            (Error{"a.b", "why"}));
   expect_whole(encode(error), decode_inbox);
 }
 

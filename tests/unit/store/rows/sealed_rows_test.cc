@@ -61,7 +61,7 @@ Instance instance_with(const std::string& value) {
   instance.input = Json{{"in", value}};
   instance.data = Json{{"data", value}};
   instance.slots = {Json(value), std::nullopt};
-  instance.error = WorkflowError{"some.code", value};
+  instance.error = Error{"some.code", value};
   instance.listeners = {{0, {"t", {{"subject", Predicate::Kind::kEquals, value}}}}};
   return instance;
 }
