@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "expressions/template.h"
-#include "model/workflow.h"
+#include "model/definition.h"
 #include "policies/retry_policy.h"
 #include "states/state.h"
 #include "states/visit.h"

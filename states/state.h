@@ -16,7 +16,7 @@
 
 #include "base/event.h"
 #include "model/instance.h"
-#include "model/workflow.h"
+#include "model/definition.h"
 
 namespace millrace {
 

@@ -17,7 +17,7 @@
 #include "language/findings.h"
 #include "language/policy_fields.h"
 #include "matchers/event_filter.h"
-#include "model/workflow.h"
+#include "model/definition.h"
 #include "policies/duration.h"
 #include "states/event_pattern.h"
 

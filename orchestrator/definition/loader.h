@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "language/document.h"
 #include "language/findings.h"
-#include "model/workflow.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

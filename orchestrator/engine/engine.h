@@ -15,7 +15,7 @@
 #include "model/input.h"
 #include "model/instance.h"
 #include "model/lookup.h"
-#include "model/workflow.h"
+#include "states/workflow.h"
 #include "states/state.h"
 
 namespace millrace {

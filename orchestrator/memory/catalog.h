@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/workflow.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/store/rows/tables.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

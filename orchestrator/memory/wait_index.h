@@ -19,9 +19,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
+#include "model/definition.h"
 #include "model/input.h"
 #include "model/instance.h"
-#include "model/workflow.h"
 #include "orchestrator/timers/wheel.h"
 
 namespace millrace {

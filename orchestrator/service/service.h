@@ -17,7 +17,6 @@
 #include "base/time.h"
 #include "model/input.h"
 #include "model/instance.h"
-#include "model/workflow.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "orchestrator/service/service.h"
+#include "states/workflow.h"
 
 namespace millrace {
 
