@@ -9,6 +9,7 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "states/child_id.h"
 
 namespace millrace {
 namespace {
@@ -34,23 +35,6 @@ Raise data_too_deep() {
 }
 
 constexpr std::string_view kTooDeep = "direktiv.limits.depth";
-
-/// The id of a child is that of its call, so that the same inputs make the same instances: the time
-/// and the index first, for keys in order, then 62 bits of a fingerprint. An answer to a task is
-/// known by this id alone, so the fingerprint is keyed: nobody can guess the ids of others' tasks.
-InstanceId child_id(std::string_view key, const Caller& caller, TimePoint now) {
-  const auto bytes = [](auto number) {
-    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  const Fingerprint print =
-      keyed_fingerprint(key, {to_string(caller.instance), bytes(caller.entered),
-                              bytes(caller.index), bytes(caller.attempt)});
-  std::array<uint8_t, 10> rest{};
-  std::copy_n(print.begin(), rest.size(), rest.begin());
-  rest[0] = static_cast<uint8_t>(caller.index >> 8);
-  rest[1] = static_cast<uint8_t>(caller.index);
-  return make_instance_id(now, rest);
-}
 
 bool is_too_large(const Event& event) {
   const auto size_of = [](const std::optional<std::string>& text) {
