@@ -11,6 +11,7 @@
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/store_lookup.h"
+#include "orchestrator/engine/runs.h"
 
 namespace millrace {
 

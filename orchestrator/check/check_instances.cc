@@ -3,7 +3,7 @@
 
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
-#include "orchestrator/engine/engine.h"
+#include "orchestrator/engine/runs.h"
 #include "states/state.h"
 
 namespace millrace {

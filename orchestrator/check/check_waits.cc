@@ -8,7 +8,7 @@
 #include "matchers/pattern.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
-#include "orchestrator/engine/engine.h"
+#include "orchestrator/engine/runs.h"
 #include "states/state.h"
 #include "states/visit.h"
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "matchers/naive_matcher.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/engine/runs.h"
 #include "states/state.h"
 #include "tests/tables/event_text.h"
 

@@ -1,4 +1,6 @@
 // What one step is: how far it goes, how it stops at its bounds and goes on, and what it counts.
+#include "orchestrator/engine/engine.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,10 +10,7 @@
 namespace millrace {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Not;
 
 Duration seconds(int64_t count) { return std::chrono::seconds(count); }
 
@@ -69,58 +68,7 @@ InstanceRun long_run(EngineLimits limits, int& stops) {
   return run;
 }
 
-TEST(NewInstances, ArePendingAndHaveTheInputAsTheirData) {
-  struct Row {
-    Json input;
-    const char* data;
-  };
-  const Row rows[] = {
-      {{{"a", 1}}, R"({"a":1})"},     {Json::object(), "{}"}, {{1, 2}, R"({"input":[1,2]})"},
-      {"x", R"({"input":"x"})"},      {7, R"({"input":7})"},  {false, R"({"input":false})"},
-      {nullptr, R"({"input":null})"},
-  };
-  const auto workflow = loop();
-  for (const Row& row : rows) {
-    const Instance instance = make_instance({}, NamespaceNumber(3), {WorkflowNumber(2), 1},
-                                            *workflow, row.input, run_start(), 42);
-    EXPECT_EQ(instance.data.text(), row.data);
-    EXPECT_EQ(instance.input.text(), row.data);
-    EXPECT_EQ(instance.status, InstanceStatus::kPending);
-    EXPECT_EQ(instance.phase, Phase::kEntering);
-    EXPECT_EQ(instance.space, NamespaceNumber(3));
-    EXPECT_EQ(instance.started_at, run_start());
-    EXPECT_EQ(instance.listen_from, 42u);
-    EXPECT_EQ(instance.step, 0u);
-  }
-}
-
-TEST(NewInstances, BeginInTheStartsState) {
-  InstanceRun run(load_right_workflow(R"(
-id: middle
-start: {type: default, state: second}
-states:
-- {id: first, type: noop}
-- {id: second, type: noop}
-)"));
-  run.proceed();
-  EXPECT_EQ(run.rows().back().state, "second");
-}
-
-TEST(NewInstances, HaveTheTimeoutOfTheirFirstStateFromTheStart) {
-  InstanceRun run(load_right_workflow(R"(
-id: timeout
-states:
-- {id: wait, type: consumeEvent, event: {type: t}, timeout: 10s}
-)"));
-  EXPECT_THAT(run.instance().timers,
-              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + seconds(10)}));
-  // It counts even if the instance has not been entered by then.
-  run.at(seconds(10));
-  EXPECT_EQ(run.rows().back().status, "failed");
-  EXPECT_EQ(run.instance().error->code, "direktiv.stateTimeout");
-}
-
-TEST(Steps, StopAtTheBoundOnTransitionsAndGoOnFromThere) {
+TEST(Engine, StopsAtTheBoundOnTransitionsAndGoesOnFromThere) {
   InstanceRun run(loop(), Json::object(), {.transitions_per_step = 3});
   for (const uint32_t transitions : {3u, 6u, 9u}) {
     run.proceed();
@@ -133,7 +81,7 @@ TEST(Steps, StopAtTheBoundOnTransitionsAndGoOnFromThere) {
   }
 }
 
-TEST(Steps, CountTransitionsOfCatchForTheirBound) {
+TEST(Engine, CountsTransitionsOfCatchForTheBound) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: loop}]}]
@@ -144,7 +92,7 @@ states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: 
   EXPECT_EQ(run.instance().transitions, 3u);
 }
 
-TEST(Steps, ThatAnEventOrATimerBeginsHaveTheSameBound) {
+TEST(Engine, HasTheSameBoundForWhatAnEventOrATimerBegins) {
   const auto workflow = load_right_workflow(R"(
 id: wake
 states:
@@ -166,7 +114,7 @@ states:
   EXPECT_EQ(timed_out.instance().transitions, 4u);
 }
 
-TEST(Steps, DoTheSameHoweverOftenTheyStopAtTheBound) {
+TEST(Engine, DoesTheSameHoweverOftenItStopsAtTheBound) {
   int stops = 0;
   const std::string in_one_go = bytes_of(long_run({}, stops));
   EXPECT_EQ(stops, 0);
@@ -177,14 +125,14 @@ TEST(Steps, DoTheSameHoweverOftenTheyStopAtTheBound) {
   }
 }
 
-TEST(Steps, GiveTheSameBytesForTheSameInputs) {
+TEST(Engine, GivesTheSameBytesForTheSameInputs) {
   int stops = 0;
   const std::string first = bytes_of(long_run({}, stops));
   EXPECT_EQ(bytes_of(long_run({}, stops)), first);
   EXPECT_THAT(first, testing::HasSubstr(R"({"out":{"t":7}})"));
 }
 
-TEST(Steps, OfAnInstanceThatIsUnfinishedCanBeCancelledOrTimeOut) {
+TEST(Engine, CancelsOrTimesOutAnInstanceThatIsUnfinished) {
   InstanceRun cancelled(loop(), Json::object(), {.transitions_per_step = 3});
   cancelled.proceed();
   cancelled.cancel({"direktiv.cancels.api", "stopped"});
@@ -205,7 +153,7 @@ states:
   EXPECT_EQ(timed_out.rows().back().status, "failed");
 }
 
-TEST(Steps, TakeNoEventBeforeTheStateListens) {
+TEST(Engine, TakesNoEventBeforeTheStateListens) {
   InstanceRun run(load_right_workflow(R"(
 id: wait
 states:
@@ -221,7 +169,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 0u);
 }
 
-TEST(Transitions, AreBoundForEachInstance) {
+TEST(Engine, BoundsTheTransitionsOfAnInstance) {
   InstanceRun run(loop(), Json::object(), {.transitions_per_instance = 5});
   run.proceed();
   EXPECT_EQ(run.rows().back().status, "failed");
@@ -232,7 +180,7 @@ TEST(Transitions, AreBoundForEachInstance) {
                           "transitions"));
 }
 
-TEST(Transitions, AsManyAsTheBoundMayBeMade) {
+TEST(Engine, AllowsAsManyTransitionsAsTheBound) {
   const auto chain = load_right_workflow(R"(
 id: chain
 states:
@@ -248,7 +196,7 @@ states:
   EXPECT_EQ(over.rows().back().status, "failed");
 }
 
-TEST(Transitions, OverTheBoundDoNotReplaceTheErrorOfAnErrorState) {
+TEST(Engine, KeepsTheErrorOfAnErrorStateOverTheBound) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states:
@@ -261,7 +209,7 @@ states:
   EXPECT_EQ(run.instance().error, (Error{"one", "first"}));
 }
 
-TEST(Transitions, AreAThousandAStepAndAHundredThousandAnInstanceByDefault) {
+TEST(Engine, AllowsAThousandTransitionsAStepAndAHundredThousandAnInstance) {
   InstanceRun run(loop());
   run.proceed();
   EXPECT_EQ(run.instance().transitions, 1'000u);
@@ -270,7 +218,7 @@ TEST(Transitions, AreAThousandAStepAndAHundredThousandAnInstanceByDefault) {
   EXPECT_EQ(run.instance().error->code, "millrace.limits.transitions");
 }
 
-TEST(StepNumbers, MoveWithEachChangeOfPhase) {
+TEST(Engine, CountsAStepForEachChangeOfPhase) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
   // Out of send, fix, fail and choose, each time on to the next, and then the wait.
@@ -285,7 +233,7 @@ TEST(StepNumbers, MoveWithEachChangeOfPhase) {
   EXPECT_EQ(run.instance().step, ended);
 }
 
-TEST(StepNumbers, StayWhileAnEventAndFillsAndMoveWhenItIsFull) {
+TEST(Engine, CountsNoStepUntilAnEventAndIsFull) {
   InstanceRun run(load_right_workflow(R"(
 id: both
 states:
@@ -299,7 +247,7 @@ states:
   EXPECT_GT(run.instance().step, waiting);
 }
 
-TEST(ListenFrom, IsThePositionOfTheLastEventThatMovedTheInstance) {
+TEST(Engine, ListensFromTheLastEventThatMovedTheInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: moves
 states:
@@ -326,29 +274,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 4u);
 }
 
-TEST(EndedInstances, TakeNothingMore) {
-  InstanceRun run(long_way(), {{"a", 1}});
-  run.proceed();
-  run.cancel({"direktiv.cancels.api", "stopped"});
-  const std::string before = bytes_of(run);
-  const uint64_t step = run.instance().step;
-  const Event event = event_of("t");
-  const Stimulus stimuli[] = {
-      Proceed{},
-      Matched{.event = &event, .entries = {0}, .position = 9},
-      Fired{.kind = TimerKind::kDelay, .deadline = run_start()},
-      Resumed{.step = step, .results = {}},
-      Cancel{{"again", "again"}},
-  };
-  for (const Stimulus& stimulus : stimuli) {
-    run.give("too late", stimulus);
-    EXPECT_THAT(run.rows().back().does, ElementsAre("ignored")) << stimulus.index();
-  }
-  EXPECT_EQ(bytes_of(run), before);
-  EXPECT_EQ(run.instance().step, step);
-}
-
-TEST(EndedInstances, RememberWhenTheyEnded) {
+TEST(Engine, NotesWhenAnInstanceEnded) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
   run.set_time(run_start() + seconds(3));

@@ -1,17 +1,23 @@
-// What of an instance begins anew and what stays, where a run begins by the workflow's policy and
-// where an operator brings the instance back: a table, field by field.
+// How runs begin: of a new instance, by the workflow's policy, and where an operator brings the
+// instance back. What begins anew then and what stays is a table, field by field.
+#include "orchestrator/engine/runs.h"
+
 #include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/engine/engine.h"
 #include "tests/tables/instance_run.h"
 
 namespace millrace {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
 
 constexpr const char* kWorkflow = R"(
 id: w
@@ -93,7 +99,7 @@ std::string shown_timers(const Instance& instance) {
   return fmt::format("{}", fmt::join(timers, ", "));
 }
 
-TEST(Lives, KeepAndBeginAnewWhatTheTableSays) {
+TEST(Runs, KeepAndBeginAnewWhatTheTableSays) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Workflow& w = *workflow;
   const std::vector<Instance> lives = {
@@ -193,13 +199,13 @@ TEST(Lives, KeepAndBeginAnewWhatTheTableSays) {
   }
 }
 
-TEST(Lives, ThatAreExtendedCountTheExecutionAnew) {
+TEST(Runs, CountTheExecutionAnewWhereTheyAreExtended) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance = after(*workflow, ended(*workflow), Retry{.extend = true});
   EXPECT_EQ(instance.execution_from, kNow);
 }
 
-TEST(Lives, BeginWithAResumeWhereTheirWorkflowIsPaused) {
+TEST(Runs, BeginWithAResumeWhereTheirWorkflowIsPaused) {
   const auto workflow = load_right_workflow(kWorkflow);
   for (const Stimulus& stimulus : std::vector<Stimulus>{
            Retry{.paused = true}, Restart{.paused = true}, Rerun{.state = 1, .paused = true}}) {
@@ -212,7 +218,7 @@ TEST(Lives, BeginWithAResumeWhereTheirWorkflowIsPaused) {
   }
 }
 
-TEST(Lives, OfAnOlderBuildThatNotedNoFailedStateGoOnWhereTheyEnded) {
+TEST(Runs, OfAnOlderBuildThatNotedNoFailedStateGoOnWhereTheyEnded) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance old = ended(*workflow);
   old.failed_state.clear();
@@ -222,65 +228,127 @@ TEST(Lives, OfAnOlderBuildThatNotedNoFailedStateGoOnWhereTheyEnded) {
   EXPECT_EQ(retried.data.text(), R"({"of":"history"})");
 }
 
-// Timers of a step that come in while the instance is paused.
-
-TEST(Paused, NothingOfAStepIsArmedByAnAnswerThatLeadsOn) {
-  const auto workflow = load_right_workflow(R"(
-id: w
-retries: fixed(9, 1h)
-functions:
-- {id: f, type: subflow, workflow: other}
-states:
-- {id: call, type: action, action: {function: f}, catch: [{error: known, transition: wait}]}
-- {id: wait, type: consumeEvent, event: {type: never}, timeout: 1h}
-)");
-  for (const char* const code : {"known", "unknown"}) {
-    InstanceRun run(workflow);
-    run.proceed();
-    run.give("pause", Pause{});
-    run.returned(0, 0, tl::unexpected(Error{code, "no"}));
-    EXPECT_EQ(run.rows().back().status, "paused") << code;
-    EXPECT_TRUE(run.instance().timers.empty()) << code;
-    run.at(hours(2));
-    EXPECT_EQ(run.rows().back().status, "paused") << code;
-    run.give("resume", Resume{});
-    EXPECT_EQ(run.rows().back().status, "waiting") << code;
-    EXPECT_EQ(run.instance().timers.size(), 1u) << code;
+TEST(Runs, BeginPendingWithTheInputAsTheirData) {
+  struct Row {
+    Json input;
+    const char* data;
+  };
+  const Row rows[] = {
+      {{{"a", 1}}, R"({"a":1})"},     {Json::object(), "{}"}, {{1, 2}, R"({"input":[1,2]})"},
+      {"x", R"({"input":"x"})"},      {7, R"({"input":7})"},  {false, R"({"input":false})"},
+      {nullptr, R"({"input":null})"},
+  };
+  const auto workflow = load_right_workflow("{id: w, states: [{id: a, type: noop}]}");
+  for (const Row& row : rows) {
+    const Instance instance = make_instance({}, NamespaceNumber(3), {WorkflowNumber(2), 1},
+                                            *workflow, row.input, run_start(), 42);
+    EXPECT_EQ(instance.data.text(), row.data);
+    EXPECT_EQ(instance.input.text(), row.data);
+    EXPECT_EQ(instance.status, InstanceStatus::kPending);
+    EXPECT_EQ(instance.phase, Phase::kEntering);
+    EXPECT_EQ(instance.space, NamespaceNumber(3));
+    EXPECT_EQ(instance.started_at, run_start());
+    EXPECT_EQ(instance.listen_from, 42u);
+    EXPECT_EQ(instance.step, 0u);
   }
 }
 
-TEST(Cancelled, AnInterruptDoesNotLeadOnWhatIsEnding) {
-  const auto workflow = load_right_workflow(R"(
-id: w
-timeouts: {interrupt: 1h}
-functions:
-- {id: f, type: knative-namespace, service: f}
+TEST(Runs, BeginInTheStartsState) {
+  InstanceRun run(load_right_workflow(R"(
+id: middle
+start: {type: default, state: second}
 states:
-- {id: call, type: action, action: {function: f}, catch: [{error: '*', transition: wait}]}
-- {id: wait, type: consumeEvent, event: {type: never}}
-)");
-  TestLookup lookup;
-  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                                    Json::object(), run_start(), 0);
-  step(*workflow, instance, Proceed{}, run_start(), lookup);
-  step(*workflow, instance, Cancel{.error = {"a", "b"}, .at_once = false}, run_start(), lookup);
-  ASSERT_TRUE(instance.cancelling);
-  EXPECT_TRUE(instance.timers.empty());
-  EXPECT_EQ(instance.state, 0u);
+- {id: first, type: noop}
+- {id: second, type: noop}
+)"));
+  run.proceed();
+  EXPECT_EQ(run.rows().back().state, "second");
 }
 
-TEST(Abandoned, WhatTheProcessDiesOfGetsNoOtherRunAndNoCleanUp) {
-  const auto workflow = load_right_workflow(R"(
-id: w
-retries: fixed(9, 1h)
-on_failure: {state: wait, when: any}
+TEST(Runs, HaveTheTimeoutOfTheFirstStateFromTheStart) {
+  InstanceRun run(load_right_workflow(R"(
+id: timeout
 states:
-- {id: wait, type: consumeEvent, event: {type: never}}
-)");
-  InstanceRun run(workflow);
-  run.proceed();
-  run.give("abandon", Abandon{{"millrace.poison", "it died"}});
+- {id: wait, type: consumeEvent, event: {type: t}, timeout: 10s}
+)"));
+  EXPECT_THAT(run.instance().timers,
+              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + seconds(10)}));
+  // It counts even if the instance has not been entered by then.
+  run.at(seconds(10));
   EXPECT_EQ(run.rows().back().status, "failed");
+  EXPECT_EQ(run.instance().error->code, "direktiv.stateTimeout");
+}
+
+TEST(Runs, FollowEachOtherUntilThePolicyIsUsedUp) {
+  InstanceRun run(
+      load_right_workflow("{id: w, retries: 'fixed(2, 1h)', states: [{id: a, type: error, "
+                          "error: e, message: no}]}"));
+  run.proceed();
+  EXPECT_EQ(run.instance().run, 1u);
+  EXPECT_TRUE(run.instance().awaits_run);
+  EXPECT_THAT(run.instance().timers, ElementsAre(Timer{TimerKind::kRetry, run_start() + hours(1)}));
+  run.at(hours(1));
+  EXPECT_EQ(run.instance().run, 2u);
+  EXPECT_FALSE(run.instance().awaits_run);
+  EXPECT_EQ(run.rows().back().status, "failed");
+}
+
+/// The input of an instance is in a row of its own, which may be damaged.
+class WithoutInput final : public Lookup {
+ public:
+  Result<std::optional<Variable>> variable(const VariableName& name) const override {
+    return other_.variable(name);
+  }
+  Result<std::optional<std::string>> secret(NamespaceNumber space,
+                                            std::string_view name) const override {
+    return other_.secret(space, name);
+  }
+  Result<LazyJson> input(const Instance&) const override {
+    return fail("store.damaged", "its input");
+  }
+  const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
+  const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {
+    return nullptr;
+  }
+  std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId&) const override {
+    return std::nullopt;
+  }
+
+ private:
+  TestLookup other_;
+};
+
+TEST(Runs, ThatCannotReadTheInputFailWithoutAnotherOne) {
+  const auto workflow = load_right_workflow(kWorkflow);
+  Instance instance = between_runs(*workflow);
+  step(*workflow, instance, Fired{TimerKind::kRetry, kNow}, kNow, WithoutInput());
+  EXPECT_EQ(instance.status, InstanceStatus::kFailed);
+  EXPECT_EQ(instance.error, (Error{"millrace.store.damaged", "its input"}));
+}
+
+TEST(Runs, HaveTheTimersThatAreDemandedOfThem) {
+  const auto workflow = load_right_workflow(kWorkflow);
+  const Instance instance =
+      make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow, Json{{"n", 1}},
+                    run_start(), 42, {.own_policy = R"({"runTimeout":"5h"})"});
+  EXPECT_EQ(shown_timers(instance), "execution 3d18h, interrupt 10h, kill 20h, run 5h");
+  EXPECT_EQ(timers_of_run(*workflow, instance, run_start()), instance.timers);
+  EXPECT_EQ(execution_deadline(*workflow, instance), run_start() + hours(90));
+}
+
+TEST(Runs, GoThroughOnFailureOnce) {
+  InstanceRun run(load_right_workflow(R"(
+id: w
+on_failure: {state: clean, when: any}
+states:
+- {id: a, type: error, error: first, message: no}
+- {id: clean, type: noop, transform: .error.code.x}
+)"));
+  run.proceed();
+  EXPECT_EQ(run.rows().back().state, "a > clean");
+  EXPECT_EQ(run.rows().back().status, "failed");
+  EXPECT_EQ(run.instance().error->code, "first");
+  EXPECT_EQ(run.instance().failed_state, "a");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Bounds on what a state may make: too large for a broker, too deep for the rest of the program.
 // They are errors of the state, which a `catch` may take.
+#include "states/visit.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +41,7 @@ InstanceRun send(const char* event, std::string text) {
   return run;
 }
 
-TEST(GeneratedEvents, AreAtMostWhatOneMessageHolds) {
+TEST(Visit, PublishesAtMostWhatOneMessageHolds) {
   const char* const parts[] = {
       "type: t, source: s, data: jq(.text)",
       "type: t, source: s, data: jq(.text), datacontenttype: text/plain",
@@ -63,7 +65,7 @@ TEST(GeneratedEvents, AreAtMostWhatOneMessageHolds) {
   }
 }
 
-TEST(GeneratedEvents, AreMeasuredAsTheyAreSent) {
+TEST(Visit, MeasuresAnEventAsItIsSent) {
   // A tab is two bytes of JSON, other control characters are six: \u0001.
   for (const auto& [character, bytes] : {std::pair('\t', 2), std::pair('\x01', 6)}) {
     const char* const event = "type: t, source: s, data: jq(.text), datacontenttype: text/plain";
@@ -76,7 +78,7 @@ TEST(GeneratedEvents, AreMeasuredAsTheyAreSent) {
   }
 }
 
-TEST(GeneratedEvents, ThatAreTooLargeCanBeCaught) {
+TEST(Visit, RaisesTheErrorOfAnEventThatIsTooLargeForCatch) {
   InstanceRun run(load_right_workflow(R"(
 id: send
 states:
@@ -90,7 +92,7 @@ states:
   EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
 }
 
-TEST(Data, NestsAtMost128DeepAfterATransform) {
+TEST(Visit, NestsDataAtMost128DeepAfterATransform) {
   const auto workflow = load_right_workflow(
       "{id: deep, states: [{id: deep, type: noop, transform: {a: {b: jq(.deep)}}}]}");
   InstanceRun just(workflow, {{"deep", nested(126)}});
@@ -101,7 +103,7 @@ TEST(Data, NestsAtMost128DeepAfterATransform) {
   EXPECT_EQ(error_of(over), "millrace.limits.data");
 }
 
-TEST(Data, NestsAtMost128DeepWithAnEventInIt) {
+TEST(Visit, NestsDataAtMost128DeepWithAnEventInIt) {
   struct Row {
     const char* state;
     size_t most;  ///< how deep the payload may be
@@ -127,7 +129,7 @@ TEST(Data, NestsAtMost128DeepWithAnEventInIt) {
   }
 }
 
-TEST(Data, ThatWouldNestTooDeepCanBeCaught) {
+TEST(Visit, RaisesTheErrorOfDataThatWouldNestTooDeepForCatch) {
   InstanceRun run(load_right_workflow(R"(
 id: deep
 states:
@@ -156,7 +158,7 @@ states:
 )");
 }
 
-TEST(Variables, HaveFourMebibytesAtMost) {
+TEST(Visit, SetsAVariableOfFourMebibytesAtMost) {
   // The quotes of JSON count.
   InstanceRun just(storing(), {{"text", std::string(kMaxVariableBytes - 2, 'x')}});
   just.proceed();
@@ -167,7 +169,7 @@ TEST(Variables, HaveFourMebibytesAtMost) {
   EXPECT_THAT(over.effects(), IsEmpty());
 }
 
-TEST(Variables, ThatOneGetterBringsHaveFourMebibytesTogether) {
+TEST(Visit, GetsFourMebibytesOfVariablesAtOnceAtMost) {
   for (const auto& [bytes, code] : {std::pair(kMaxVariableBytes - 3, ""),
                                     std::pair(kMaxVariableBytes - 2, "millrace.limits.data")}) {
     InstanceRun run(storing(), {{"text", "x"}});
@@ -178,7 +180,7 @@ TEST(Variables, ThatOneGetterBringsHaveFourMebibytesTogether) {
   }
 }
 
-TEST(Variables, ThatAreMuchAreSetInSeveralSteps) {
+TEST(Visit, SetsMuchInSeveralSteps) {
   const auto workflow = load_right_workflow(R"(
 id: much
 states:
