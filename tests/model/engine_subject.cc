@@ -11,7 +11,7 @@
 namespace millrace::reference {
 namespace {
 
-/// What the programs of the cases (case.cc) do, by their texts.
+/// What the programs of the cases (case_yaml.cc) do, by their texts.
 void define_programs(TestEvaluator& evaluator, const Definition& definition) {
   const auto member = [](const Json& value, const char* name) {
     return value.is_object() && value.contains(name) ? value[name] : Json();
