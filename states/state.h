@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/event.h"
-#include "model/instance.h"
 #include "model/definition.h"
+#include "model/instance.h"
 
 namespace millrace {
 
@@ -125,7 +125,7 @@ struct StateType {
   std::unique_ptr<const State> (*load)(StateFields& fields, StateCommon common);
 };
 
-/// The type of that name (spellings of SEMANTICS "Loading" 5 included), or null.
+/// The type of that name (other spellings included), or null.
 const StateType* find_state_type(std::string_view name);
 
 /// All types, for "did you mean".

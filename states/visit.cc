@@ -15,7 +15,7 @@ namespace millrace {
 namespace {
 
 /// What fits into one message of a broker with the default max_payload of 1 MiB, with room for
-/// headers (ARCHITECTURE, decision 10).
+/// headers.
 constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
 /// A JSON text grows at most sixfold when its characters are escaped, bytes less in Base64.

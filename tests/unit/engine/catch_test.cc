@@ -1,4 +1,5 @@
-// Catching, SEMANTICS "Errors" 1. The state `try` raises direktiv.jq.badCommand.
+// Which entry of `catch` takes an error, and what that leaves. The state `try` raises
+// direktiv.jq.badCommand.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

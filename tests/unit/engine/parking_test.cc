@@ -1,5 +1,5 @@
 // Parking: a step that needs a worker stops with an Evaluate effect and is made again, from the
-// beginning of its state, when the results are there (ARCHITECTURE, decision 3).
+// beginning of its state, when the results are there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
