@@ -11,7 +11,7 @@
 #include "bench/rows.h"
 #include "bench/workflows.h"
 #include "orchestrator/memory/wait_index.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,11 @@
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/outgoing/messages.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "os/crash_point.h"
 #include "states/state.h"
 

@@ -28,6 +28,8 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/outgoing/webhooks.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/store/rows/head_rows.h"
+
 namespace millrace {
 namespace {
 

@@ -10,6 +10,7 @@
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {

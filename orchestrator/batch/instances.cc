@@ -8,8 +8,15 @@
 #include "model/hops.h"
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {

@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {

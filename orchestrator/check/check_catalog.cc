@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "matchers/correlation.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/identity.h"
 
 namespace millrace {

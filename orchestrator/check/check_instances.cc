@@ -4,6 +4,9 @@
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/engine/engine.h"
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "states/state.h"
 
 namespace millrace {

@@ -7,6 +7,10 @@
 #include "cloudevents/subject.h"
 #include "model/variable.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {

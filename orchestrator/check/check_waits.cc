@@ -9,6 +9,7 @@
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/engine/engine.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "states/state.h"
 #include "states/visit.h"
 

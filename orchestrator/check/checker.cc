@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 namespace {

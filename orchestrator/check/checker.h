@@ -17,14 +17,18 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/codec.h"
+#include "base/event.h"
 #include "base/json.h"
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/purge.h"
-#include "orchestrator/store/rows/records.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 

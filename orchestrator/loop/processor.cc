@@ -11,6 +11,8 @@
 #include "base/check.h"
 #include "orchestrator/memory/read_ahead.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
 

@@ -6,6 +6,10 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "states/state.h"
 
 namespace millrace {

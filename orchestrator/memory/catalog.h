@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "model/workflow.h"
 #include "orchestrator/definition/namespace_settings.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/transaction.h"
 
 namespace millrace {
 

@@ -13,7 +13,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 

@@ -25,7 +25,7 @@
 #include "model/instance.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
 

@@ -20,7 +20,8 @@
 #include "orchestrator/outgoing/acked_messages.h"
 #include "orchestrator/ports/event_stream.h"
 #include "orchestrator/ports/publisher.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 
 namespace millrace {
 

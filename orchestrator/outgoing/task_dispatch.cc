@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "os/crash_point.h"
 
 namespace millrace {

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "os/crash_point.h"
 
 namespace millrace {

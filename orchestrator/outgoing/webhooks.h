@@ -17,7 +17,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
 #include "orchestrator/ports/webhook_sender.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {

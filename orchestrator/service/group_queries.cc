@@ -8,6 +8,7 @@
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/group_rows.h"
 
 namespace millrace {
 namespace {

@@ -12,7 +12,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/store_check_options.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
 
 namespace millrace {

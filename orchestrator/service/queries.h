@@ -12,7 +12,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/begun_tasks.h"
 #include "orchestrator/service/service.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
 

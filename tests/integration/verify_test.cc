@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 
 #include "orchestrator/store/disk/page_check.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "language/own_policy.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

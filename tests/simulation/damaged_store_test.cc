@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 #include "tests/support/campaign.h"
 

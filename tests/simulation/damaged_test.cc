@@ -4,8 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

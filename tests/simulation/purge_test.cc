@@ -1,9 +1,14 @@
 // A namespace that is deleted, and what of it is left in the store: nothing, in the end.
+#include "orchestrator/store/rows/purge.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

@@ -12,11 +12,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/secrets.h"
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/simulation/world.h"
 #include "tests/support/store_check.h"
 

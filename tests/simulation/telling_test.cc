@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/nats_binding.h"
-#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/simulation/world.h"
 

@@ -7,9 +7,17 @@
 
 #include "base/bytes.h"
 #include "orchestrator/batch/commands/settings_warnings.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
-#include "orchestrator/store/rows/secrets.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "states/state.h"
 
 namespace millrace {

@@ -1,5 +1,7 @@
 // Rows that are sealed: nothing of them can be read in any file of the folder, and with the key
 // they are what was written.
+#include "orchestrator/store/rows/row.h"
+
 #include <fstream>
 #include <optional>
 
@@ -7,16 +9,21 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/rows/secrets.h"
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/support/leaks.h"
 #include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
@@ -136,18 +143,6 @@ TEST_F(SealedRows, ThatWereMovedDoNotOpen) {
   const std::string row(*tx->get(Table::kSecrets, std::string("\0\0\0\1a", 5)));
   tx->put(Table::kSecrets, std::string("\0\0\0\1b", 5), row);
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "b").error().code, kDamagedRow);
-}
-
-TEST_F(SealedRows, OfSecretsAreListed) {
-  for (const char* name : {"b", "a", "c"}) write_secret(*tx, NamespaceNumber(1), name, kValue);
-  write_secret(*tx, NamespaceNumber(2), "other", kValue);
-  std::vector<std::string> names;
-  EXPECT_TRUE(each_secret(*tx, NamespaceNumber(1), "a", [&](std::string_view name) {
-    names.emplace_back(name);
-    return true;
-  }));
-  EXPECT_THAT(names, ElementsAre("b", "c"));
-  EXPECT_TRUE(has_secret(*tx, NamespaceNumber(2), "other"));
 }
 
 TEST_F(SealedRows, AreOpenedByTheKeyOfTheirStoreOnly) {

@@ -1,5 +1,6 @@
-// Secrets as rows, sealed: those of one namespace stand together. Reading takes any View, writing
-// the Transaction; errors as in tables.h.
+// Secret rows, which are always sealed: those of one namespace stand together. Table `secrets`.
+// Reading takes any View, writing the Transaction. A row that is damaged is an error that names it
+// (damage.h).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/secret_rows.h"
 
 #include "orchestrator/store/rows/row.h"
 

@@ -1,6 +1,9 @@
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
-#include "orchestrator/store/rows/records.h"
+#include <utility>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/row.h"
 
 namespace millrace {
@@ -18,6 +21,21 @@ std::string owner_prefix(const VariableOwner& owner) {
 std::string key_of(const VariableName& name) { return owner_prefix(name.owner).append(name.key); }
 
 }  // namespace
+
+std::string encode(const Variable& variable) {
+  Writer writer = rows::begin_record();
+  writer.bytes(variable.content_type);
+  writer.raw(variable.bytes);
+  return writer.take();
+}
+
+Result<Variable> decode_variable(std::string_view bytes) {
+  Reader reader = rows::open_record(bytes);
+  Variable variable;
+  variable.content_type = rows::get_string(reader);
+  variable.bytes = std::string(reader.rest());
+  return rows::end_record(reader, std::move(variable), "variable");
+}
 
 Result<std::optional<Variable>> read_variable(const View& view, const VariableName& name) {
   return rows::read(view, Table::kVariables, key_of(name), decode_variable);

@@ -1,10 +1,12 @@
-// Variables as rows: those of one owner stand together, those of all owners in a namespace too.
-// Reading takes any View, writing the Transaction; errors as in tables.h.
+// Variable rows: those of one owner stand together, those of all owners in a namespace too. Table
+// `variables`. Reading takes any View, writing the Transaction. A row that is damaged is an error
+// that names it (damage.h).
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -12,6 +14,10 @@
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
+
+/// Decoding fails with `store.corrupt`.
+std::string encode(const Variable& variable);
+Result<Variable> decode_variable(std::string_view bytes);
 
 Result<std::optional<Variable>> read_variable(const View& view, const VariableName& name);
 void write_variable(Transaction& tx, const VariableName& name, const Variable& variable);
