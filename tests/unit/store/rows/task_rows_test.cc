@@ -168,7 +168,7 @@ TEST(TaskRows, OfErrandsArePinned) {
   EXPECT_EQ(kind_of(CancelChild{.at_once = true}), 1);
   EXPECT_EQ(kind_of(ReturnResult{}), 2);
   EXPECT_EQ(kind_of(CancelChild{.at_once = false}), 3);
-  EXPECT_EQ(std::variant_size_v<Errand>, 3U) << "pin the new one here, and in records.cc";
+  EXPECT_EQ(std::variant_size_v<Errand>, 3U) << "pin the new one here, and in task_rows.cc";
 }
 
 TEST(TaskRows, OfVersionsThatNoReleaseWritesAreRefused) {
