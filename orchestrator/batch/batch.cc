@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
+#include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/variables.h"
 #include "os/crash_point.h"
@@ -393,7 +394,12 @@ Status Batch::take(TimePoint now, const ContinueInput& input) {
 // Commands.
 
 Status Batch::take(TimePoint now, const CommandInput& input) {
-  Result<Commands::Progress> progress = commands_.carry_out(now, input.command);
+  Result<CommandProgress> progress = carry_out({.now = now,
+                                                .draft = draft_,
+                                                .instances = instances_,
+                                                .schedules = schedules_,
+                                                .purges = purges_},
+                                               input.command);
   if (!progress) {
     // What is damaged stays so: this command is refused, and the batch goes on.
     const bool is_lost =

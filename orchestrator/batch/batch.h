@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "model/input.h"
 #include "orchestrator/batch/batch_state.h"
-#include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/batch/errands.h"
 #include "orchestrator/batch/fan_outs.h"
 #include "orchestrator/batch/groups.h"
@@ -120,7 +119,6 @@ class Batch {
   Groups groups_{draft_, instances_};
   Schedules schedules_{draft_, instances_};
   Purges purges_{draft_, groups_};
-  Commands commands_{draft_, instances_, groups_, schedules_, purges_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   /// As the last commit left them. The cursor may be ahead of the one that is written.
