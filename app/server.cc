@@ -222,7 +222,7 @@ class Server::Parts {
              .functions = functions_,
              .webhooks = *hooks_,
              .evaluate = evaluator(),
-             .loader = load_stored,
+             .definitions = definitions_,
              .make_id = InstanceIds(),
              .id_key = environment_->seal().id_key(),
              .begun_tasks = begun_tasks_,
@@ -383,7 +383,8 @@ class Server::Parts {
   std::unique_ptr<JqPool> pool_;
   std::atomic<uint64_t> last_ticket_ = 0;
   BegunTasks begun_tasks_;
-  Queries queries_{load_stored, begun_tasks_};
+  DefinitionCache definitions_{load_stored};
+  Queries queries_{definitions_, begun_tasks_};
   HttpClient http_;
   std::unique_ptr<WebhookSender> hooks_ = std::make_unique<WebhookSender>(http_);
   TaskRouter functions_;

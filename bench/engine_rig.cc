@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "broker/incoming.h"
-#include "orchestrator/definition/loader.h"
 
 namespace millrace {
 
@@ -33,7 +32,7 @@ EngineRig::EngineRig() {
                      .functions = nobody_,
                      .webhooks = receivers_,
                      .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
-                     .loader = load_stored,
+                     .definitions = definitions_,
                      .make_id =
                          [this](TimePoint now) {
                            std::array<uint8_t, 10> rest{};

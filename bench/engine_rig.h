@@ -13,6 +13,7 @@
 
 #include "bench/harness.h"
 #include "functions/task_router.h"
+#include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
 
 namespace millrace {
@@ -81,6 +82,7 @@ class EngineRig {
   NoReceivers receivers_;
   Metrics metrics_;
   BegunTasks begun_tasks_;
+  DefinitionCache definitions_{load_stored};
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
   std::vector<Delivery> deliveries_;

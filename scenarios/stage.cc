@@ -31,7 +31,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                  .functions = given.functions,
                                                  .webhooks = given.webhooks,
                                                  .evaluate = given.evaluate,
-                                                 .loader = load_stored,
+                                                 .definitions = stage->definitions_,
                                                  .make_id = given.make_id,
                                                  .id_key = given.id_key,
                                                  .begun_tasks = stage->begun_tasks_,

@@ -80,7 +80,8 @@ class Stage {
   StageParts parts_;
   Metrics metrics_;
   BegunTasks begun_tasks_;
-  Queries queries_{load_stored, begun_tasks_};
+  DefinitionCache definitions_{load_stored};
+  Queries queries_{definitions_, begun_tasks_};
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
 };

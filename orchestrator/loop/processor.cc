@@ -50,7 +50,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
     : parts_(std::move(parts)),
       options_(options),
       tx_(parts_.environment),
-      catalog_(parts_.loader),
+      catalog_(parts_.definitions),
       dedupe_(options.dedupe),
       tasks_(parts_.functions, catalog_, parts_.clock, parts_.begun_tasks, damages_),
       hooks_(parts_.webhooks, catalog_, damages_,

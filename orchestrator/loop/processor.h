@@ -54,7 +54,7 @@ struct ProcessorParts {
   TaskRunner& functions;
   EventSender& webhooks;
   Evaluator evaluate;
-  Catalog::Loader loader;
+  DefinitionCache& definitions;
   IdMaker make_id;
   std::string id_key = {};  ///< Lookup::id_key
   BegunTasks& begun_tasks;  ///< kept in step, for queries
