@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "orchestrator/service/service.h"
+#include "tests/unit/gateway/fake_answers.h"
 
 namespace millrace {
 
@@ -249,34 +250,19 @@ class FakeService : public Service {
                    {"detail", {{"by", "call"}, {"revision", 1}}}}}}};
   }
   Result<Json> listeners(std::string_view, size_t limit, std::string_view) override {
-    return Json{{"items",
-                 {{{"kind", "start"},
-                   {"workflow", "order"},
-                   {"type", "order.placed"},
-                   {"context", {{"source", "shop"}}}}}},
-                {"next", nullptr},
-                {"limit", limit}};
+    return Json{{"items", Json::array({fake_listener()})}, {"next", nullptr}, {"limit", limit}};
   }
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override {
-    const Json group = {
-        {"workflow", "ship"},
-        {"correlate", {{"order", "o-1"}}},
-        {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
-        {"expiresAt", "2021-09-01T12:00:00.000Z"}};
     const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
     const size_t to = std::min(from + limit, group_count);
-    return Json{{"items", Json(to - from, group)},
+    return Json{{"items", Json(to - from, fake_group())},
                 {"next", to < group_count ? Json(std::to_string(to)) : Json()},
                 {"limit", limit}};
   }
   /// `report` has one.
   Result<Json> schedules(std::string_view space) override {
     if (const Status known = check(space); !known) return tl::unexpected(known.error());
-    return Json{{"items",
-                 {{{"workflow", "report"},
-                   {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
-                   {"zone", "Europe/Vienna"},
-                   {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
+    return Json{{"items", Json::array({fake_schedule()})}};
   }
   Result<Json> schedule(std::string_view space, std::string_view workflow) override {
     if (workflow != "report") return no_schedule(workflow);
@@ -330,15 +316,7 @@ class FakeService : public Service {
   }
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override {
     if (cursor == "throw") throw std::runtime_error("a library's exception");
-    return Json{{"items",
-                 {{{"id", "12"},
-                   {"reason", "event.time"},
-                   {"detail", "no time"},
-                   {"time", "2021-09-01T12:00:00.000Z"},
-                   {"subject", "millrace.events.default.x"},
-                   {"size", 3},
-                   {"data", "AP8Q"}}}},
-                {"next", nullptr}};
+    return Json{{"items", Json::array({fake_dead_letter()})}, {"next", nullptr}};
   }
   Status ready() override { return ready_status; }
   Json info() override { return {{"version", "test"}}; }
