@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/defaults.h"
 #include "expressions/jq_syntax.h"
 #include "expressions/workers/manager.h"
 #include "expressions/workers/wire.h"
@@ -28,9 +29,6 @@ namespace {
 constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
-
-/// Of an evaluation that says nothing else.
-constexpr Duration kTaskTime{10'000};
 
 /// A reply of a worker is checked like any other JSON from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
@@ -101,7 +99,7 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   Job job;
   job.request = wire::encode(evaluation);
   job.lane = evaluation.lane;
-  job.timeout = evaluation.timeout.value_or(kTaskTime);
+  job.timeout = evaluation.timeout.value_or(defaults::kTaskTimeout);
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);

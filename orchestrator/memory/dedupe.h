@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/bytes.h"
+#include "base/defaults.h"
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -22,8 +23,8 @@ Fingerprint fingerprint_of(std::string_view space, const Event& event);
 
 /// SEMANTICS "Events in" 7.
 struct DedupeWindow {
-  Duration time = std::chrono::minutes(10);  ///< of broker time
-  size_t events = 4'000'000;
+  Duration time = defaults::kDedupeWindow;  ///< of broker time
+  size_t events = defaults::kDedupeEvents;
 };
 
 class Dedupe {
