@@ -24,7 +24,7 @@
 #include "functions/http_service.h"
 #include "functions/service_caller.h"
 #include "functions/task_router.h"
-#include "gateway/server.h"
+#include "gateway/http_server.h"
 #include "http/http_client.h"
 #include "http/webhook.h"
 #include "language/document.h"

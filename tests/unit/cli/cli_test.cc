@@ -11,7 +11,7 @@
 #include "cli/app.h"
 #include "cli/definition_files.h"
 #include "cli/token_file.h"
-#include "gateway/server.h"
+#include "gateway/http_server.h"
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/defaults.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "gateway/bearer_token.h"
@@ -34,9 +35,10 @@ struct TransportLimits {
 class HttpServer {
  public:
   struct Options {
-    std::string listen = "127.0.0.1:8780";  ///< host:port, no host is loopback; port 0 a free one
-    std::vector<std::string> hosts;         ///< Host headers to answer for beside loopback's
-    std::optional<BearerToken> token;       ///< asked for by every route that is not `open`
+    /// host:port; no host is loopback, port 0 a free one
+    std::string listen = defaults::listen_address();
+    std::vector<std::string> hosts;    ///< Host headers to answer for beside loopback's
+    std::optional<BearerToken> token;  ///< asked for by every route that is not `open`
     RequestLimits requests;
     TransportLimits transport;
   };

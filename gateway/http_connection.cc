@@ -1,4 +1,4 @@
-#include "gateway/connection.h"
+#include "gateway/http_connection.h"
 
 #include <ctime>
 #include <utility>

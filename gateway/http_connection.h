@@ -20,8 +20,8 @@
 
 #include "gateway/bearer_token.h"
 #include "gateway/exchange.h"
+#include "gateway/http_server.h"
 #include "gateway/router.h"
-#include "gateway/server.h"
 
 namespace millrace {
 

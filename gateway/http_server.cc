@@ -1,4 +1,4 @@
-#include "gateway/server.h"
+#include "gateway/http_server.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "gateway/connection.h"
+#include "gateway/http_connection.h"
 #include "gateway/lanes.h"
 #include "gateway/problem.h"
 #include "language/findings.h"
