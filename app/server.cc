@@ -1,11 +1,9 @@
 #include "app/server.h"
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -105,11 +103,11 @@ Json describe(const ServerSettings& settings) {
             {"variableBytes", kMaxVariableBytes},
             {"secretBytes", kMaxSecretBytes},
             {"jsonDepth", kMaxJsonDepth},
-            {"storeBytes", settings.store_limit},
+            {"storeBytes", settings.bounds.store_limit},
             {"outboxBytes", Marks().outbox_bytes},
-            {"dedupeSeconds", settings.dedupe_window.count() / 1000},
-            {"dedupeEvents", settings.dedupe_events},
-            {"taskMilliseconds", settings.task_timeout.count()},
+            {"dedupeSeconds", settings.bounds.dedupe_window.count() / 1000},
+            {"dedupeEvents", settings.bounds.dedupe_events},
+            {"taskMilliseconds", settings.bounds.task_timeout.count()},
             {"transitions", EngineLimits().transitions_per_instance},
             {"hops", kMaxHops}}}};
 }
@@ -184,13 +182,6 @@ class WebhookSender final : public EventSender {
   std::abort();
 }
 
-/// For a program that does nothing else.
-Result<std::unique_ptr<JqPool>> pool_for_checks() {
-  JqLauncher launcher = TRY(JqLauncher::start());
-  const size_t workers = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
-  return JqPool::start(std::move(launcher), {.workers = workers, .checks_at_once = workers});
-}
-
 }  // namespace
 
 /// All rooms, in the order in which they need each other.
@@ -215,19 +206,19 @@ class Server::Parts {
             *publishing_, kAckTimeout, [this] { events_->doubt_streams(); },
             settings_.streams.prefix)),
         pool_(std::move(pool)),
-        processor_(
-            {.environment = *environment_,
-             .clock = clock_,
-             .publisher = *publisher_,
-             .functions = functions_,
-             .webhooks = *hooks_,
-             .evaluate = evaluator(),
-             .loader = load_stored,
-             .make_id = InstanceIds(),
-             .id_key = environment_->seal().id_key(),
-             .begun_tasks = begun_tasks_,
-             .metrics = metrics_},
-            {.dedupe = {.time = settings_.dedupe_window, .events = settings_.dedupe_events}}),
+        processor_({.environment = *environment_,
+                    .clock = clock_,
+                    .publisher = *publisher_,
+                    .functions = functions_,
+                    .webhooks = *hooks_,
+                    .evaluate = evaluator(),
+                    .loader = load_stored,
+                    .make_id = InstanceIds(),
+                    .id_key = environment_->seal().id_key(),
+                    .begun_tasks = begun_tasks_,
+                    .metrics = metrics_},
+                   {.dedupe = {.time = settings_.bounds.dedupe_window,
+                               .events = settings_.bounds.dedupe_events}}),
         service_(
             {.environment = *environment_,
              .processor = processor_,
@@ -361,7 +352,7 @@ class Server::Parts {
 
   Evaluator evaluator() {
     return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
-      if (!evaluation.timeout) evaluation.timeout = settings_.task_timeout;
+      if (!evaluation.timeout) evaluation.timeout = settings_.bounds.task_timeout;
       pool_->submit(++last_ticket_, evaluation,
                     [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
                       done(std::move(results));
@@ -415,9 +406,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   TRY(check_stream_options(settings.streams));
   auto token = TRY(read_token(settings.token_file));
   auto environment =
-      TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.store_limit,
+      TRY(Environment::open(settings.data, {.soft_limit_bytes = settings.bounds.store_limit,
                                             .key_file = settings.secret_key_file,
-                                            .checkpoint_bytes = settings.checkpoint_bytes,
+                                            .checkpoint_bytes = settings.bounds.checkpoint_bytes,
                                             .on_failure = end_of_disk}));
   auto pool = TRY(JqPool::start(std::move(launcher), {}));
   OwnerRecord owner = TRY(describe_owner(*environment, settings.listen));
@@ -444,27 +435,5 @@ Server::~Server() = default;
 uint16_t Server::port() const { return parts_->port(); }
 void Server::read_token_again() { parts_->read_token_again(); }
 Service& Server::service() { return parts_->service(); }
-
-Result<JqPool*> own_jq_worker() {
-  static const Result<std::unique_ptr<JqPool>> pool = pool_for_checks();
-  if (!pool) return tl::unexpected(pool.error());
-  return pool->get();
-}
-
-Loaded lint_definition(std::string_view text) {
-  using Texts = std::span<const std::string>;
-  const Result<JqPool*> worker = own_jq_worker();
-  const auto without_worker = [&](Texts texts) {
-    return std::vector<std::optional<Error>>(texts.size(), worker.error());
-  };
-  const auto check = [&](Texts programs) {
-    return worker ? (*worker)->check(programs) : without_worker(programs);
-  };
-  const auto check_schemas = [&](Texts schemas) {
-    return worker ? (*worker)->check_schemas(schemas) : without_worker(schemas);
-  };
-  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  return load_and_lint(text, check, check_schemas, {.now = now});
-}
 
 }  // namespace millrace

@@ -9,16 +9,14 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/time.h"
 #include "broker/connection.h"
 #include "broker/stream_options.h"
+#include "cli/serve_options.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/service/service.h"
 #include "os/descriptor.h"
 
 namespace millrace {
-
-class JqPool;
 
 struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
@@ -29,13 +27,9 @@ struct ServerSettings {
   bool take_over = false;  ///< OwnerSettings
   /// Hears, on a thread of its own, that another process owns the streams: this one must end.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
-  std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
-  std::string container_runtime;                   ///< ContainerSettings::runtime
-  Duration task_timeout{10'000};                   ///< of evaluating one state
-  Duration dedupe_window{600'000};                 ///< how long an event is known again,
-  uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
-  uint64_t store_limit = uint64_t{1} << 40;        ///< bytes; new work is refused before
-  uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
+  std::filesystem::path secret_key_file;  ///< EnvironmentOptions::key_file
+  std::string container_runtime;          ///< ContainerSettings::runtime
+  ServerBounds bounds;
 };
 
 class Server {
@@ -70,12 +64,5 @@ class Server {
 
   std::unique_ptr<Parts> parts_;
 };
-
-/// The jq worker of a program that runs no server. It is started by the first call, which is to
-/// come before any thread is.
-Result<JqPool*> own_jq_worker();
-
-/// Loads a definition as the server would, its jq checked by own_jq_worker(): for `lint`.
-Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace
