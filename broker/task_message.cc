@@ -116,9 +116,7 @@ std::string task_consumer(std::string_view subject) {
   if (name.size() <= kMostConsumerName) return name;
   name.resize(kMostConsumerName - kFingerprintDigits - 1);
   name.push_back('+');
-  const Fingerprint whole = fingerprint({subject});
-  for (size_t i = 0; i < kFingerprintDigits / 2; ++i) name += fmt::format("{:02x}", whole[i]);
-  return name;
+  return name + to_hex(fingerprint({subject})).substr(0, kFingerprintDigits);
 }
 
 std::optional<AckWord> read_ack_word(std::string_view body) {

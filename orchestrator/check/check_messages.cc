@@ -105,7 +105,7 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
     return value(
         fmt::format("its subject is {}, and its event of type {}", message.subject, event->type));
   }
-  const std::string expected = hexadecimal(fingerprint({*space, event->source, event->id}));
+  const std::string expected = to_hex(fingerprint({*space, event->source, event->id}));
   if (*id != expected) {
     value(fmt::format("its Nats-Msg-Id is {}, and that of its event in {} is {}", printable(*id),
                       *space, expected));

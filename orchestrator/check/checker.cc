@@ -35,12 +35,6 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string hexadecimal(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
-}
-
 Result<StoreReport> Checker::run() {
   for (const auto& [table, name] : kTables) about_rows_ += view_.about_rows(table);
   check_meta();
@@ -184,7 +178,7 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       finding.key = std::to_string(key.u64());
   }
   if (key.done()) return;
-  finding.key = "0x" + hexadecimal(place.key);
+  finding.key = "0x" + to_hex(place.key);
   finding.space.clear();
   finding.instance.reset();
 }

@@ -30,10 +30,6 @@ namespace millrace {
 
 /// The bytes of a key or a header as a person can read them.
 std::string printable(std::string_view text);
-std::string hexadecimal(std::string_view bytes);
-inline std::string hexadecimal(const Fingerprint& bytes) {
-  return hexadecimal(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
 
 class Checker {
  public:
