@@ -74,7 +74,7 @@ class EngineRig {
   void add(NatsMessage message);
   void acknowledge();
 
-  RunFolder folder_;
+  ScratchFolder folder_ = make_run_folder();
   RigClock clock_;
   Echo echo_;
   TaskRouter nobody_;  // no workflow here has work done outside

@@ -69,7 +69,7 @@ class DurableTimers {
     CHECK(done.has_value(), "{}", done.error().message);
   }
 
-  RunFolder folder_;
+  ScratchFolder folder_ = make_run_folder();
   std::unique_ptr<Environment> environment_;
   std::optional<Transaction> tx_;
   Waiting waiting_;

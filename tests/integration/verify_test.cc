@@ -223,7 +223,7 @@ TEST_F(Verify, OfARunningServerFindsADamagedPageAndTheServerLives) {
 }
 
 TEST_F(Verify, NamesTheFolderWhereThereIsNoStore) {
-  const TemporaryFolder folder;
+  const Folder folder;
   const ProcessEnd end = millrace_.cli({"verify", "--data", folder.path().string()});
   EXPECT_EQ(end.code, 3) << end.errors;
   EXPECT_THAT(end.errors, HasSubstr(folder.path().string()));
