@@ -30,7 +30,7 @@ Evaluator waiting_for(JqPool& worker) {
     if (result.wait_for(kEvaluationTime) == std::future_status::ready) {
       done(result.get());
     } else {
-      done({evaluation_failed(kTaskTimeout, "no jq worker answers")});
+      done({fail(std::string(kTaskTimeout), "no jq worker answers")});
     }
   };
 }

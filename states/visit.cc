@@ -26,7 +26,7 @@ constexpr size_t kEnvelopeBytes = 512;
 /// How many programs go to a worker in one round trip.
 constexpr size_t kQueriesAtOnce = 1'000;
 
-Outcome raise(const EvaluationError& error) { return Raise{{error.code, error.message}}; }
+Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
 
 Raise data_too_deep() {
   return {

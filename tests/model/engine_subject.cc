@@ -31,7 +31,7 @@ void define_programs(TestEvaluator& evaluator, const Definition& definition) {
                                  notes ? note : "."),
                      [=](const Json& data) -> QueryResult {
                        if (member(member(data, from.c_str()), "bad") == true) {
-                         return evaluation_failed("direktiv.jq.badCommand", "it is bad");
+                         return fail("direktiv.jq.badCommand", "it is bad");
                        }
                        return notes ? add_note(data) : QueryResult(data);
                      });

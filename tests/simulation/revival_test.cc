@@ -160,7 +160,7 @@ states:
 TEST(Retry, OfAStateThatNeitherWaitedNorActedHasTheDataThatItFoundAndNoError) {
   World world;
   world.evaluator.define("first(.n)", [](const Json&) -> QueryResult {
-    return evaluation_failed("direktiv.jq.badCommand", "no");
+    return fail("direktiv.jq.badCommand", "no");
   });
   for (const char* const transform : {".n.x", "first(.n)"}) {
     for (const Json& error : {Json(), Json("mine")}) {

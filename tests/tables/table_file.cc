@@ -152,7 +152,7 @@ Result<EvaluationResult> parse_results(std::string_view text) {
   text.remove_prefix(end + 1);
   if (take_word(text) == "error") {
     const std::string_view code = take_word(text);
-    results.emplace_back(evaluation_failed(code, std::string(text)));
+    results.emplace_back(fail(std::string(code), std::string(text)));
   }
   return results;
 }

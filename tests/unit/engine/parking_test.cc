@@ -266,7 +266,7 @@ states:
     EvaluationResult results;
     const char* code;
   };
-  const auto failed = [](const char* code) { return evaluation_failed(code, "why"); };
+  const auto failed = [](const char* code) { return fail(code, "why"); };
   const Row rows[] = {
       // of the workers, before one of the fast lane
       {{failed("millrace.timeout.task")}, "millrace.timeout.task"},
