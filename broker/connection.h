@@ -117,10 +117,10 @@ class Connection {
   void retire(__natsSubscription* subscription) const;
 
  private:
-  struct State;
-  explicit Connection(std::unique_ptr<State> state);
+  struct Impl;
+  explicit Connection(std::unique_ptr<Impl> impl);
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace
