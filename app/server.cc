@@ -22,7 +22,6 @@
 #include "expressions/workers/pool.h"
 #include "functions/container.h"
 #include "functions/http_service.h"
-#include "functions/service_caller.h"
 #include "functions/task_router.h"
 #include "gateway/server.h"
 #include "http/http_client.h"
@@ -124,16 +123,9 @@ Result<std::optional<BearerToken>> read_token(const std::string& file) {
   return BearerToken(token);
 }
 
-std::string hex(const std::array<uint8_t, 16>& bytes) {
-  std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 /// By which the containers of a data folder are known: another millrace leaves them alone.
 std::string data_id(const std::filesystem::path& data) {
-  const Fingerprint print = fingerprint({std::filesystem::absolute(data).string()});
-  return hex(print);
+  return to_hex(fingerprint({std::filesystem::absolute(data).string()}));
 }
 
 std::array<uint8_t, 16> random_id() {
@@ -147,35 +139,14 @@ Result<OwnerRecord> describe_owner(Environment& environment, const std::string& 
   const StoreIdentity store = TRY(identify(environment, random_id));
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return OwnerRecord{.store = hex(store.id),
-                     .process = hex(random_id()),
+  return OwnerRecord{.store = to_hex(store.id),
+                     .process = to_hex(random_id()),
                      .folder = store.folder,
                      .host = host.data(),
                      .pid = ::getpid(),
                      .started = format_rfc3339(SystemClock().now()),
                      .address = listen};
 }
-
-/// Deliveries of a namespace's webhooks by the one HTTP client.
-class WebhookSender final : public EventSender {
- public:
-  explicit WebhookSender(HttpClient& client) : webhooks_(client, {.origin = "millrace"}) {}
-
-  void deliver(const Event& event, const std::string& url, const std::string& token,
-               std::function<void(std::optional<DeliveryFailure>)> done) override {
-    webhooks_.deliver(event, {.url = url, .token = token},
-                      [done = std::move(done)](const auto& receipt) {
-                        if (receipt) return done(std::nullopt);
-                        const WebhookFailure& failure = receipt.error();
-                        done(DeliveryFailure{.error = failure.error,
-                                             .retry_after = failure.retry_after,
-                                             .is_final = failure.error.code == kWebhookGone});
-                      });
-  }
-
- private:
-  Webhooks webhooks_;
-};
 
 /// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
 [[noreturn]] void end_of_disk(const Error& error) {
@@ -262,7 +233,7 @@ class Server::Parts {
         containers_({.runtime = settings_.container_runtime,
                      .folder = settings_.data / "tasks",
                      .data_id = data_id(settings_.data)},
-                    caller_, clock_, processor_),
+                    http_, clock_, processor_),
         owner_(*connection_, OwnerSettings{.streams = settings_.streams,
                                            .self = owner_record_,
                                            .take_over = settings_.take_over,
@@ -385,11 +356,11 @@ class Server::Parts {
   BegunTasks begun_tasks_;
   Queries queries_{load_stored, begun_tasks_};
   HttpClient http_;
-  std::unique_ptr<WebhookSender> hooks_ = std::make_unique<WebhookSender>(http_);
+  std::unique_ptr<Webhooks> hooks_ =
+      std::make_unique<Webhooks>(http_, WebhookSettings{.origin = "millrace"});
   TaskRouter functions_;
   Processor processor_;
   LocalService service_;
-  ServiceCaller caller_{http_};
   std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;
   ContainerRunner containers_;

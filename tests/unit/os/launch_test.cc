@@ -60,7 +60,7 @@ TEST(Launch, BlocksNoSignalAndLeadsASession) {
   ::sigfillset(&blocked);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
   const Result<LaunchedProcess> process =
-      launch(shell("[ $(ps -o sid= -p $$) = $$ ] || exit 1; kill -TERM $$"));
+      launch(shell("[ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] || exit 1; kill -TERM $$"));
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ASSERT_TRUE(process);
   EXPECT_EQ(wait_for_end(*process, kLong), 128 + SIGTERM);
