@@ -19,6 +19,7 @@
 #include "orchestrator/store/disk/overlay.h"
 #include "orchestrator/store/disk/seal.h"
 #include "orchestrator/store/disk/table.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -131,7 +132,7 @@ class Environment {
 
   std::filesystem::path folder_;
   EnvironmentOptions options_;
-  int lock_file_ = -1;
+  Descriptor lock_file_;
   std::unique_ptr<LmdbFile> file_;
   std::unique_ptr<Overlay> overlay_;
   std::optional<Seal> seal_;  ///< once it is open
