@@ -26,7 +26,7 @@ struct ServeOptions {
   std::string token_file;                          ///< empty: nobody is asked for a token
   std::string secret_key_file;                     ///< empty: a key in the folder of the store
   std::string container_runtime;                   ///< empty: podman or docker, if they are there
-  Duration task_timeout{10'000};                   ///< of evaluating one state (POLICIES.md)
+  Duration task_timeout{10'000};                   ///< of evaluating one state
   Duration dedupe_window{600'000};                 ///< how long an event is known again,
   uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
   uint64_t store_limit = uint64_t{1} << 40;        ///< bytes that the store may hold

@@ -1,4 +1,4 @@
-// What a function is by HTTP (INTERFACES "Functions"): how a task is asked for and its answer read,
+// What a function is by HTTP: how a task is asked for and its answer read,
 // for whoever calls services, those that run in containers among them; and the runner of tasks
 // whose target is an HTTP service.
 #pragma once

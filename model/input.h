@@ -125,7 +125,7 @@ struct TriggerSchedule {
   std::string space;
   std::string workflow;
 };
-/// What an operator does about an instance (POLICIES.md "What an operator can do").
+/// What an operator does about an instance.
 struct CancelInstance {
   std::string space;
   InstanceId instance;

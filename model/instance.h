@@ -31,7 +31,7 @@ struct Revision {
   auto operator<=>(const Revision&) const = default;
 };
 
-/// SEMANTICS "States, where the document is silent", Statuses.
+/// Where an instance is in its life.
 // On disk: never renumber.
 enum class InstanceStatus : uint8_t {
   kPending = 0,
@@ -154,7 +154,7 @@ struct Caller {
 /// So many calls may a state make: their rows are all read when one of them ends.
 inline constexpr size_t kMostCalls = 10'000;
 
-/// So deep may subflows be nested; SEMANTICS "Errors" 3.
+/// So deep may subflows be nested.
 inline constexpr uint32_t kMaxDepth = 20;
 
 struct Instance {

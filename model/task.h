@@ -158,7 +158,7 @@ inline constexpr std::string_view kTaskSubjectPrefix = "millrace.tasks.";
 /// Neither an answer nor a file may be larger.
 inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
 
-// Error codes of functions (INTERFACES "Functions"); all others are the function's own.
+// Error codes of functions; all others are the function's own.
 
 /// Whoever should do the work can't be reached, or ended without an answer.
 inline constexpr std::string_view kFunctionUnavailable = "millrace.function.unavailable";

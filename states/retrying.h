@@ -1,5 +1,5 @@
 // Retrying: what follows when an attempt has failed, whatever it was an attempt of: an action, a
-// state, or the whole workflow (POLICIES.md "The retry model"). Pure.
+// state, or the whole workflow. Pure.
 #pragma once
 
 #include <cstddef>

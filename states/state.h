@@ -125,7 +125,7 @@ struct StateType {
   std::unique_ptr<const State> (*load)(StateFields& fields, StateCommon common);
 };
 
-/// The type of that name (spellings of SEMANTICS "Loading" 5 included), or null.
+/// The type of that name (other accepted spellings included), or null.
 const StateType* find_state_type(std::string_view name);
 
 /// All types, for "did you mean".

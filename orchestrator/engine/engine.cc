@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// SEMANTICS "States", log.
+/// The longest text of one `log`; a longer one is an error.
 constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
 /// One call of step(): what it works on and what it has found so far.
@@ -608,7 +608,7 @@ class Stepper {
   /// Whether the `retries` of the state, and of the workflow, are asked.
   enum class Retries { kNo, kYes };
 
-  /// SEMANTICS "Errors" 1 and 2: the state's work is cancelled; its retry policy may have it
+  /// The state's work is cancelled; its retry policy may have it
   /// entered again, before a `catch` is looked for or because none matches; else the first `catch`
   /// that matches decides.
   void raise(WorkflowError error, Retries retries = Retries::kYes) {

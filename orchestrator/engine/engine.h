@@ -70,7 +70,7 @@ struct Cancel {
   bool at_once = true;
 };
 
-// What an operator does about it (POLICIES.md "What an operator can do").
+// What an operator does about it.
 
 /// Do nothing new; what comes is taken.
 struct Pause {};
@@ -133,7 +133,7 @@ struct Origin {
 };
 
 /// An instance that has not yet entered its first state. `input` is an object (the data) or, for
-/// other JSON, becomes {"input": …} (SEMANTICS "States", any JSON as input).
+/// other JSON, becomes {"input": …}.
 /// `position` is where in the stream it begins to listen.
 Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,

@@ -20,7 +20,7 @@ namespace millrace {
 /// What an event is known as.
 Fingerprint fingerprint_of(std::string_view space, const Event& event);
 
-/// SEMANTICS "Events in" 7.
+/// For how long, and of how many events, ids are remembered.
 struct DedupeWindow {
   Duration time = std::chrono::minutes(10);  ///< of broker time
   size_t events = 4'000'000;

@@ -1,9 +1,8 @@
 // Recent: events that were applied while some instance was on its way to a wait (parked for an
 // evaluation, between two turns, or waiting for its calls) and so could not listen yet. They are
 // kept, numbered in the order of their coming, until nobody is on its way any more that may want
-// them; an instance that begins to listen is offered those behind its `listen_from` (SEMANTICS
-// "Events in" 4). Rows of the store, with a picture in memory of who is on its way and what is
-// kept. Engine thread only.
+// them; an instance that begins to listen is offered those behind its `listen_from`. Rows of the
+// store, with a picture in memory of who is on its way and what is kept. Engine thread only.
 #pragma once
 
 #include <cstddef>

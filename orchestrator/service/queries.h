@@ -1,4 +1,4 @@
-// Queries: what is told of the store, in the shapes of INTERFACES. Reads any View; any thread.
+// Queries: what is told of the store, in the shapes of docs/http.md. Reads any View; any thread.
 #pragma once
 
 #include <cstdint>

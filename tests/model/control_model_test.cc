@@ -827,8 +827,6 @@ TEST(Direktiv, Foreach) {
   EXPECT_EQ(w.data()["return"], (Json{10, 20}));
 }
 
-// POLICIES.md.
-
 TEST(Policies, TheNearestPolicyWinsAsAWhole) {
   Definition d = workflow({action("a")});
   d.functions[0].retry = steep(2, 1 * s);

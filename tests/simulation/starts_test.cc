@@ -1,4 +1,4 @@
-// How events start instances, through the whole core (SEMANTICS "Events in" and "eventsAnd").
+// How events start instances, through the whole core.
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// Catching, SEMANTICS "Errors" 1. The state `try` raises direktiv.jq.badCommand.
+// Catching. The state `try` raises direktiv.jq.badCommand.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
