@@ -61,12 +61,14 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
 
 #define MILLRACE_JOIN_(a, b) a##b
 #define MILLRACE_JOIN(a, b) MILLRACE_JOIN_(a, b)
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is declared here.
 #define MILLRACE_TRY(name, expression)                         \
   __extension__({                                              \
     auto name = (expression);                                  \
     if (!name) return tl::unexpected(std::move(name).error()); \
     ::millrace::take_value(std::move(name));                   \
   })
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// The value of a Result, or return its error from the enclosing function. One in a statement:
 /// g++ does not destroy what an expression has built before the early return.
