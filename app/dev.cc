@@ -1,4 +1,5 @@
-// `millrace dev`: a server with a broker of its own, for trying things out.
+#include "app/dev.h"
+
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -6,12 +7,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "app/end_reason.h"
+#include "app/serve.h"
 #include "app/server.h"
 #include "app/signals.h"
 #include "app/workflow_folder.h"
+#include "base/defaults.h"
 #include "broker/dev_server.h"
-#include "cli/end_reason.h"
-#include "cli/serve.h"
 #include "os/descriptor_limit.h"
 #include "os/scratch_folder.h"
 
@@ -19,9 +21,6 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Where clients look for a NATS server that they are not told of.
-constexpr uint16_t kNatsPort = 4222;
 
 constexpr Duration kReadyTime = std::chrono::seconds(20);
 
@@ -39,7 +38,7 @@ void say_what_to_type(uint16_t port, const std::string& token_file, const std::s
                       bool has_workflows) {
   const std::string base = fmt::format("http://127.0.0.1:{}", port);
   fmt::print("\nmillrace runs: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
-  if (port != 8780) fmt::print("  export MILLRACE_URL={}\n", base);
+  if (port != defaults::kHttpPort) fmt::print("  export MILLRACE_URL={}\n", base);
   if (!token_file.empty()) fmt::print("  export MILLRACE_TOKEN_FILE={}\n", token_file);
   if (has_workflows) fmt::print("  millrace workflow list\n");
   fmt::print(
@@ -67,8 +66,9 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
   if (!options.keep) scratch.emplace(TRY(ScratchFolder::make("millrace-dev")));
   const fs::path folder = options.keep ? fs::path(*options.keep) : scratch->path();
   EndReason reason;
-  const auto broker = TRY(DevServer::start(
-      {.folder = folder / "nats", .port = options.nats_port, .preferred_port = kNatsPort}));
+  const auto broker = TRY(DevServer::start({.folder = folder / "nats",
+                                            .port = options.nats_port,
+                                            .preferred_port = defaults::kNatsPort}));
   settings.data = folder / "millrace";
   settings.nats = {.servers = {broker->url()}};
   settings.on_lost = [&](const Error& why) { reason.set(why); };

@@ -4,9 +4,12 @@
 
 #include <unistd.h>
 
-#include "app/server.h"
+#include "app/dev.h"
+#include "app/jq_check.h"
+#include "app/serve.h"
+#include "app/test.h"
+#include "app/verify.h"
 #include "cli/app.h"
-#include "cli/serve.h"
 #include "expressions/workers/worker.h"
 
 namespace {
@@ -31,10 +34,10 @@ int main(int argc, char** argv) {
                                       std::chrono::system_clock::now());
                                 },
                             .err_is_terminal = isatty(STDERR_FILENO) == 1};
-  const millrace::ProgramVerbs hooks{.load = millrace::lint_definition,
-                                     .serve = millrace::run_serve,
-                                     .dev = millrace::run_dev,
-                                     .test = millrace::test_workflows,
-                                     .verify = millrace::verify_store};
-  return millrace::run_app({argv + 1, argv + argc}, console, hooks);
+  const millrace::ProgramVerbs program{.load = millrace::lint_definition,
+                                       .serve = millrace::run_serve,
+                                       .dev = millrace::run_dev,
+                                       .test = millrace::test_workflows,
+                                       .verify = millrace::verify_store};
+  return millrace::run_app({argv + 1, argv + argc}, console, program);
 }

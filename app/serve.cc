@@ -1,4 +1,4 @@
-#include "cli/serve.h"
+#include "app/serve.h"
 
 #include <cstdio>
 #include <sstream>
@@ -7,9 +7,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "app/end_reason.h"
 #include "app/server.h"
 #include "app/signals.h"
-#include "cli/end_reason.h"
 #include "os/descriptor_limit.h"
 
 namespace millrace {
@@ -66,11 +66,7 @@ int run_serve(const ServeOptions& options) {
                                .on_lost = [&](const Error& why) { reason.set(why); },
                                .secret_key_file = options.secret_key_file,
                                .container_runtime = options.container_runtime,
-                               .task_timeout = options.task_timeout,
-                               .dedupe_window = options.dedupe_window,
-                               .dedupe_events = options.dedupe_events,
-                               .store_limit = options.store_limit,
-                               .checkpoint_bytes = options.checkpoint_bytes},
+                               .bounds = options.bounds},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,

@@ -1,42 +1,21 @@
-// Server: a whole millrace in this process, every room wired to the others. The only place where
-// broker, workers, gateway and processor meet.
+// Server: a whole millrace in this process: the parts that live as long as the process
+// (process_parts.h), and the engine that runs on them (running_engine.h). Here they are started and
+// stopped in order.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <memory>
-#include <string>
 
+#include "app/server_settings.h"
 #include "base/result.h"
-#include "base/time.h"
-#include "broker/connection.h"
-#include "broker/stream_options.h"
 #include "expressions/workers/launcher.h"
 #include "orchestrator/service/service.h"
 #include "os/descriptor.h"
 
 namespace millrace {
 
-class JqPool;
-
-struct ServerSettings {
-  std::filesystem::path data;  ///< folder of the store
-  std::string listen;          ///< of the gateway, host:port
-  std::string token_file;      ///< with the token that callers show; empty: none is asked for
-  ConnectionSettings nats;
-  StreamOptions streams;
-  bool take_over = false;  ///< OwnerSettings
-  /// Hears, on a thread of its own, that another process owns the streams: this one must end.
-  std::function<void(const Error&)> on_lost = [](const Error&) {};
-  std::filesystem::path secret_key_file;           ///< EnvironmentOptions::key_file
-  std::string container_runtime;                   ///< ContainerSettings::runtime
-  Duration task_timeout{10'000};                   ///< of evaluating one state
-  Duration dedupe_window{600'000};                 ///< how long an event is known again,
-  uint64_t dedupe_events = 4'000'000;              ///< and how many are at most
-  uint64_t store_limit = uint64_t{1} << 40;        ///< bytes; new work is refused before
-  uint64_t checkpoint_bytes = uint64_t{16} << 20;  ///< EnvironmentOptions
-};
+class ProcessParts;
+class RunningEngine;
 
 class Server {
  public:
@@ -65,17 +44,10 @@ class Server {
   Service& service();
 
  private:
-  class Parts;
-  explicit Server(std::unique_ptr<Parts> parts);
+  Server(std::unique_ptr<ProcessParts> process, std::unique_ptr<RunningEngine> engine);
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<ProcessParts> process_;
+  std::unique_ptr<RunningEngine> engine_;  ///< goes before the parts that it uses
 };
-
-/// The jq worker of a program that runs no server. It is started by the first call, which is to
-/// come before any thread is.
-Result<JqPool*> own_jq_worker();
-
-/// Loads a definition as the server would, its jq checked by own_jq_worker(): for `lint`.
-Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace

@@ -1,13 +1,13 @@
-// `millrace test`: plays the scenarios that stand beside workflows.
+#include "app/test.h"
+
 #include <future>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "app/server.h"
+#include "app/jq_check.h"
+#include "app/serve.h"
 #include "app/signals.h"
-#include "cli/serve.h"
-#include "cli/verbs.h"
 #include "expressions/workers/pool.h"
 #include "scenarios/play.h"
 #include "scenarios/report.h"
@@ -30,7 +30,7 @@ Evaluator waiting_for(JqPool& worker) {
     if (result.wait_for(kEvaluationTime) == std::future_status::ready) {
       done(result.get());
     } else {
-      done({evaluation_failed(kTaskTimeout, "no jq worker answers")});
+      done({fail(std::string(kTaskTimeout), "no jq worker answers")});
     }
   };
 }
@@ -49,7 +49,7 @@ Fallible<std::vector<std::filesystem::path>> files_in(const std::vector<std::str
 
 Ended test_workflows(Console& console, const TestOptions& options) {
   const EndSignals signals;  // before the worker's thread
-  const Result<JqPool*> worker = own_jq_worker();
+  const Result<JqPool*> worker = own_jq_workers();
   if (!worker) return give_up(ExitCode::kFailed, worker.error().code, worker.error().message);
   log_to_stderr();
   spdlog::set_level(spdlog::level::err);

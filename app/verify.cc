@@ -1,6 +1,5 @@
-// `millrace verify`: whether the rows of a store fit together. A store that no server has open is
-// read where it lies, and nothing in it is changed; of one that is in use the server is asked, for
-// a part of it is only in the server's memory.
+#include "app/verify.h"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -16,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/verbs.h"
 #include "orchestrator/service/store_check_options.h"
 
 namespace millrace {

@@ -1,5 +1,5 @@
 // The context attributes of one event, packed: what is looked at of events that concern nobody, so
-// it is made with one allocation and moves as one pointer. Base/event.h has the same in fields.
+// it is made with one allocation and moves as one pointer. base/event.h has the same in fields.
 #pragma once
 
 #include <cstdint>

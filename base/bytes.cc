@@ -30,6 +30,21 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
+std::string to_hex(std::span<const uint8_t> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const uint8_t byte : bytes) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 0x0f]);
+  }
+  return text;
+}
+
+std::string to_hex(std::string_view bytes) {
+  return to_hex(std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+}
+
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts) {
   return keyed_fingerprint("", parts);
 }

@@ -1,10 +1,12 @@
-// Small tools on raw bytes: Base64 (RFC 4648, section 4), 128-bit fingerprints, UTF-8.
+// Small tools on raw bytes: Base64 (RFC 4648, section 4), hexadecimal digits, 128-bit fingerprints,
+// UTF-8.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,10 @@ std::string base64_encode(std::string_view bytes);
 
 /// Standard alphabet, padding required, nothing else allowed; nullopt otherwise.
 std::optional<std::string> base64_decode(std::string_view text);
+
+/// Two lower-case hexadecimal digits for each byte.
+std::string to_hex(std::span<const uint8_t> bytes);
+std::string to_hex(std::string_view bytes);
 
 using Fingerprint = std::array<uint8_t, 16>;
 

@@ -38,7 +38,7 @@ struct Event {
 std::optional<std::string> attribute(const Event& event, std::string_view name);
 
 /// What a workflow sees of the data: valid JSON as that JSON, other bytes as a Base64 string, no
-/// data as null (SEMANTICS "Events in" 5).
+/// data as null.
 Json payload(const Event& event);
 
 /// Whether the media type means JSON: none, `*/json` or `*/*+json`, parameters aside.

@@ -3,7 +3,6 @@
 // leaves the others. One thread at a time may use an object; its shared_text() may pass to others.
 #pragma once
 
-#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -11,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.h"
 #include "base/json.h"
 
 namespace millrace {
@@ -20,44 +18,21 @@ class LazyJson {
  public:
   /// JSON null.
   LazyJson() = default;
-  LazyJson(Json value)  // NOLINT(google-explicit-constructor)
-      : value_(std::make_shared<Json>(std::move(value))) {}
+  LazyJson(Json value);  // NOLINT(google-explicit-constructor)
 
   /// `text` is JSON that this program wrote: what the store gives back.
-  static LazyJson of_text(std::string text) {
-    LazyJson json;
-    json.text_ = std::make_shared<const std::string>(std::move(text));
-    return json;
-  }
+  static LazyJson of_text(std::string text);
 
   /// Text of a stored row, which may be damaged; nullopt: it is not JSON. A short text is parsed at
   /// once, because most readers ask for the value; a longer one is only checked.
-  static std::optional<LazyJson> of_stored(std::string text) {
-    LazyJson json;
-    if (text.size() <= kParsedAtOnce) {
-      Result<Json> value = parse_own_json(text);
-      if (!value) return std::nullopt;
-      json.value_ = std::make_shared<Json>(*std::move(value));
-    } else if (!is_own_json(text)) {
-      return std::nullopt;
-    }
-    json.text_ = std::make_shared<const std::string>(std::move(text));
-    return json;
-  }
+  static std::optional<LazyJson> of_stored(std::string text);
 
   /// An object of strings, made as text.
   static LazyJson object(
-      std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
-    return of_text(object_text(members));
-  }
+      std::initializer_list<std::pair<std::string_view, std::string_view>> members);
 
   const Json& value() const {
-    if (!value_ && !text_) value_ = std::make_shared<Json>(nullptr);
-    if (!value_) {
-      Result<Json> parsed = parse_own_json(*text_);
-      CHECK(parsed.has_value(), "stored text is no JSON: {}", parsed.error().message);
-      value_ = std::make_shared<Json>(std::move(*parsed));
-    }
+    if (!value_) parse();
     return *value_;
   }
 
@@ -65,24 +40,20 @@ class LazyJson {
   const std::string& text() const { return *shared_text(); }
 
   const std::shared_ptr<const std::string>& shared_text() const {
-    if (!text_) text_ = std::make_shared<const std::string>(dump_json(value()));
+    if (!text_) write();
     return text_;
   }
 
   /// For changing in place.
-  Json& edit() {
-    value();
-    if (value_.use_count() > 1) value_ = std::make_shared<Json>(*value_);
-    text_.reset();
-    return *value_;
-  }
+  Json& edit();
 
-  bool is_null() const { return value_ ? value_->is_null() : (!text_ || *text_ == "null"); }
+  bool is_null() const;
 
-  bool operator==(const LazyJson& other) const { return value() == other.value(); }
+  bool operator==(const LazyJson& other) const;
 
  private:
-  static constexpr size_t kParsedAtOnce = 4'096;  // bytes
+  void parse() const;
+  void write() const;
 
   // Both unset: null.
   mutable std::shared_ptr<Json> value_;

@@ -1,6 +1,6 @@
-// Operating errors are values. A function that can fail returns Result<T>; its caller either looks
-// at the error or hands it on with TRY. Outcomes of a workflow (an error that a `catch` may take)
-// are data, see model/instance.h; bugs are CHECKs.
+// Errors are values. A function that can fail returns Result<T>; its caller either looks at the
+// error or hands it on with TRY. The error of a workflow (one that a `catch` may take) is data: an
+// Error that an Instance, a CallResult or a Raise holds and that TRY never meets. Bugs are CHECKs.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-/// An operating error: a stable code for programs (`event.missing_attribute`) and a sentence for
-/// people that says where and what to do.
+/// A stable code for programs (`event.missing_attribute`) and a sentence for people that says where
+/// and what to do.
 struct Error {
   std::string code;
   std::string message;
@@ -61,12 +61,14 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
 
 #define MILLRACE_JOIN_(a, b) a##b
 #define MILLRACE_JOIN(a, b) MILLRACE_JOIN_(a, b)
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is declared here.
 #define MILLRACE_TRY(name, expression)                         \
   __extension__({                                              \
     auto name = (expression);                                  \
     if (!name) return tl::unexpected(std::move(name).error()); \
     ::millrace::take_value(std::move(name));                   \
   })
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// The value of a Result, or return its error from the enclosing function. One in a statement:
 /// g++ does not destroy what an expression has built before the early return.

@@ -8,10 +8,7 @@
 
 #include <fmt/format.h>
 #include <lmdb.h>
-#include <signal.h>
 #include <simdjson.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -199,24 +196,17 @@ class Loop {
 BareLoop::BareLoop(const std::filesystem::path& folder, const std::string& nats_url) {
   std::array<int, 2> ready;
   CHECK(pipe(ready.data()) == 0);
-  pid_ = fork();
-  CHECK(pid_ >= 0);
-  if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(ready[1], STDOUT_FILENO);
-    execl("/proc/self/exe", "bench", kVerb, folder.c_str(), nats_url.c_str(), nullptr);
-    _exit(127);
-  }
+  Result<LaunchedProcess> process =
+      launch({.command = {"/proc/self/exe", kVerb, folder, nats_url}, .output = ready[1]});
+  CHECK(process.has_value(), "{}", process.error().message);
+  process_ = *std::move(process);
   close(ready[1]);
   char byte = 0;
   CHECK(read(ready[0], &byte, 1) == 1, "the bare loop did not start");
   close(ready[0]);
 }
 
-BareLoop::~BareLoop() {
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-}
+BareLoop::~BareLoop() { kill_process(process_); }
 
 void run_if_bare_loop(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == kVerb) Loop(argv[2], argv[3]).run();

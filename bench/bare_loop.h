@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "os/launch.h"
+
 namespace millrace {
 
 /// The loop as a process of its own.
@@ -17,10 +19,10 @@ class BareLoop {
   BareLoop(const BareLoop&) = delete;
   BareLoop& operator=(const BareLoop&) = delete;
 
-  int pid() const { return pid_; }
+  int pid() const { return process_.pid; }
 
  private:
-  int pid_ = -1;
+  LaunchedProcess process_;
 };
 
 /// What that process does, if `arguments` say that this is one; else it returns.

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "broker/incoming.h"
-#include "orchestrator/definition/loader.h"
 
 namespace millrace {
 
@@ -29,11 +28,12 @@ EngineRig::EngineRig() {
   processor_ = std::make_unique<Processor>(
       ProcessorParts{.environment = *environment_,
                      .clock = clock_,
+                     .intake = intake_,
                      .publisher = echo_,
                      .functions = nobody_,
                      .webhooks = receivers_,
                      .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
-                     .loader = load_stored,
+                     .definitions = definitions_,
                      .make_id =
                          [this](TimePoint now) {
                            std::array<uint8_t, 10> rest{};
@@ -58,7 +58,7 @@ EngineRig::~EngineRig() = default;
 void EngineRig::apply(const std::string& workflow_text) {
   auto workflow = load_stored(workflow_text);
   CHECK(workflow.has_value(), "{}", workflow.error().message);
-  processor_->command(
+  intake_.command(
       ApplyWorkflow{"default", workflow_text, *std::move(workflow)},
       [](const Result<Json>& answer) { CHECK(answer.has_value(), "{}", answer.error().message); });
   turn();
@@ -90,7 +90,7 @@ void EngineRig::add(NatsMessage message) {
 }
 
 void EngineRig::turn() {
-  if (!deliveries_.empty()) processor_->deliver(std::exchange(deliveries_, {}));
+  if (!deliveries_.empty()) intake_.deliver(std::exchange(deliveries_, {}));
   const double before = thread_seconds();
   processor_->turn();
   turning += thread_seconds() - before;

@@ -13,6 +13,7 @@
 
 #include "bench/harness.h"
 #include "functions/task_router.h"
+#include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
 
 namespace millrace {
@@ -74,14 +75,16 @@ class EngineRig {
   void add(NatsMessage message);
   void acknowledge();
 
-  RunFolder folder_;
+  ScratchFolder folder_ = make_run_folder();
   RigClock clock_;
   Echo echo_;
   TaskRouter nobody_;  // no workflow here has work done outside
   NoReceivers receivers_;
   Metrics metrics_;
   BegunTasks begun_tasks_;
+  DefinitionCache definitions_{load_stored};
   std::unique_ptr<Environment> environment_;
+  Intake intake_;
   std::unique_ptr<Processor> processor_;
   std::vector<Delivery> deliveries_;
   uint64_t sequence_ = 0;

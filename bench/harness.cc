@@ -12,9 +12,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <jemalloc/jemalloc.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -75,26 +72,19 @@ MillraceProcess::MillraceProcess(std::filesystem::path data, std::string nats_ur
       program_(program.empty() ? binary() : std::move(program)) {}
 
 MillraceProcess::~MillraceProcess() {
-  if (pid_ > 0) kill();
+  if (process_) kill();
 }
 
 double MillraceProcess::start() {
   const Stopwatch watch;
   std::array<int, 2> log;
   CHECK(pipe(log.data()) == 0);
-  pid_ = fork();
-  CHECK(pid_ >= 0);
-  if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(log[1], STDERR_FILENO);
-    close(log[0]);
-    std::vector<const char*> arguments{"millrace", "serve",       "--data", data_.c_str(),
-                                       "--listen", "127.0.0.1:0", "--nats", nats_url_.c_str()};
-    for (const std::string& option : options_) arguments.push_back(option.c_str());
-    arguments.push_back(nullptr);
-    execv(program_.c_str(), const_cast<char**>(arguments.data()));
-    _exit(127);
-  }
+  std::vector<std::string> command = {program_,   "serve",       "--data", data_,
+                                      "--listen", "127.0.0.1:0", "--nats", nats_url_};
+  command.insert(command.end(), options_.begin(), options_.end());
+  Result<LaunchedProcess> process = launch({.command = std::move(command), .errors = log[1]});
+  CHECK(process.has_value(), "{}", process.error().message);
+  process_ = *std::move(process);
   close(log[1]);
   std::string text;
   port_ = 0;
@@ -115,16 +105,15 @@ double MillraceProcess::start() {
     close(fd);
   }).detach();
   for (long status = 0; status != 200; pause_briefly()) {
-    CHECK(waitpid(pid_, nullptr, WNOHANG) == 0, "millrace ended while it started");
+    CHECK(!wait_for_end(*process_, Duration(0)), "millrace ended while it started");
     request("GET", "/readyz", "", &status);
   }
   return watch.seconds();
 }
 
 void MillraceProcess::kill() {
-  ::kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-  pid_ = -1;
+  kill_process(*process_);
+  process_.reset();
 }
 
 std::string MillraceProcess::request(const std::string& method, const std::string& path,
@@ -171,7 +160,7 @@ void MillraceProcess::wait_for(const std::string& name, double value) {
 }
 
 int64_t MillraceProcess::anonymous_memory() const {
-  std::ifstream status(fmt::format("/proc/{}/status", pid_));
+  std::ifstream status(fmt::format("/proc/{}/status", pid()));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("RssAnon:")) return std::atoll(line.c_str() + 8) * 1024;
   }
@@ -228,16 +217,11 @@ std::string with_key(std::string_view type, std::string_view id, std::string_vie
       id, type, key, key, std::string(300, 'x'));
 }
 
-RunFolder::RunFolder() {
-  std::string name =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "run-XXXXXX").string();
-  CHECK(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-RunFolder::~RunFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+ScratchFolder make_run_folder() {
+  auto folder =
+      ScratchFolder::make_in(std::filesystem::read_symlink("/proc/self/exe").parent_path(), "run");
+  CHECK(folder.has_value(), "{}", folder.error().message);
+  return *std::move(folder);
 }
 
 Site::Site() {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "broker/dev_server.h"
+#include "os/launch.h"
+#include "os/scratch_folder.h"
 
 namespace millrace {
 
@@ -60,7 +63,7 @@ class MillraceProcess {
   double metric(const std::string& name);
   /// Waits until `metric(name)` reaches `value`.
   void wait_for(const std::string& name, double value);
-  int pid() const { return pid_; }
+  int pid() const { return process_->pid; }
   /// Anonymous resident memory in bytes.
   int64_t anonymous_memory() const;
 
@@ -72,7 +75,7 @@ class MillraceProcess {
   std::string nats_url_;
   std::vector<std::string> options_;
   std::filesystem::path program_;
-  int pid_ = -1;
+  std::optional<LaunchedProcess> process_;  ///< none: it does not run
   int port_ = 0;
 };
 
@@ -105,27 +108,16 @@ std::string event_text(std::string_view type, std::string_view id, std::string_v
 /// One that has the key in its data as well.
 std::string with_key(std::string_view type, std::string_view id, std::string_view key);
 
-/// A folder that goes with it, beside this program: on the disk that is measured, not in a memory
-/// file system.
-class RunFolder {
- public:
-  RunFolder();
-  ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// A folder that goes with its owner, beside this program: on the disk that is measured, not in a
+/// memory file system.
+ScratchFolder make_run_folder();
 
 /// A private broker and a folder for everything, both gone at the end.
 struct Site {
   Site();
   const std::filesystem::path& folder() const { return run.path(); }
 
-  RunFolder run;
+  ScratchFolder run = make_run_folder();
   std::unique_ptr<DevServer> broker;
 };
 

@@ -89,7 +89,7 @@ void compare(std::string_view what, uint64_t batches, const Batch& batch, Enviro
 }
 
 void run_all(uint64_t rows, uint64_t batches) {
-  const RunFolder folder;
+  const ScratchFolder folder = make_run_folder();
   const std::filesystem::path& scratch = folder.path();
   const std::filesystem::path beside = scratch / "lmdb";
   std::filesystem::create_directories(beside);

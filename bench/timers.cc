@@ -11,7 +11,7 @@
 #include "bench/rows.h"
 #include "bench/workflows.h"
 #include "orchestrator/memory/wait_index.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
 namespace {
@@ -69,7 +69,7 @@ class DurableTimers {
     CHECK(done.has_value(), "{}", done.error().message);
   }
 
-  RunFolder folder_;
+  ScratchFolder folder_ = make_run_folder();
   std::unique_ptr<Environment> environment_;
   std::optional<Transaction> tx_;
   Waiting waiting_;

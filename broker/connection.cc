@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <random>
-#include <sstream>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,21 +16,16 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/connect_failure.h"
+#include "broker/connection_options.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
-#include "broker/nkey.h"
 #include "os/thread.h"
 
 namespace millrace {
 namespace {
 
-constexpr int kPingIntervalMillis = 5'000;  // a dead peer is noticed within 15 s
-constexpr int kWriteDeadlineMillis = 5'000;
-constexpr int64_t kShortestWaitMillis = 100;
-constexpr int64_t kLongestWaitMillis = 2'000;
+constexpr int64_t kLongestWaitMillis = 2'000;  // before a connection is made anew
 constexpr int64_t kRoundTripMillis = 1'000;
-constexpr int kIoBufferBytes = 128 << 10;
-constexpr int64_t kAttemptMillis = 2'000;
 constexpr Duration kFirstAttempt{100};
 constexpr Duration kLastAttempt{10'000};
 
@@ -45,45 +38,12 @@ bool is_violation(std::string_view complaint) {
   return complaint.starts_with("Permissions Violation");
 }
 
-/// 100 ms, doubled with each failure up to 2 s, less up to a half so that clients do not come back
-/// all at once.
-int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*closure*/) {
-  thread_local std::minstd_rand random(std::random_device{}());
-  const int64_t wait =
-      std::min(kLongestWaitMillis, kShortestWaitMillis << std::clamp(attempts - 1, 0, 5));
-  return std::uniform_int_distribution<int64_t>(wait / 2, wait)(random);
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail("broker.settings", fmt::format("{} cannot be read", path));
-  return std::move(text).str();
-}
-
-std::string shown(const std::vector<std::string>& servers) {
-  return fmt::format("{}", fmt::join(without_logins(servers), ", "));
-}
-
-const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-
 }  // namespace
 
-std::vector<std::string> without_logins(std::vector<std::string> servers) {
-  for (std::string& server : servers) {
-    const size_t scheme = server.find("://");
-    const size_t login = scheme == std::string::npos ? 0 : scheme + 3;
-    const size_t at = server.rfind('@');
-    if (at != std::string::npos && at >= login) server.erase(login, at + 1 - login);
-  }
-  return servers;
-}
-
-struct Connection::State {
+struct Connection::Impl {
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  explicit State(ConnectionSettings given)
+  explicit Impl(ConnectionSettings given)
       : settings(std::move(given)),
         allowed_until(settings.guarded ? SteadyTime::min() : SteadyTime::max()) {}
 
@@ -107,9 +67,7 @@ struct Connection::State {
 
   std::thread keeper;
 
-  /// What the attempt beside nats.c has of the settings, and what the connection has beyond that.
-  Result<NatsOptionsHandle> make_login_options() const;
-  Status check_options(natsStatus status) const;
+  /// All options of the connection: those of the settings, and the calls of nats.c to this.
   Result<NatsOptionsHandle> make_options();
   Status connect();
   void find_reason();
@@ -126,76 +84,12 @@ struct Connection::State {
     return connected;
   }
 
-  static State& of(void* closure) { return *static_cast<State*>(closure); }
+  static Impl& of(void* closure) { return *static_cast<Impl*>(closure); }
 };
 
-/// Whether nats.c has taken all options.
-Status Connection::State::check_options(natsStatus status) const {
-  if (status == NATS_OK) return {};
-  return fail("broker.settings", fmt::format("the settings of the connection to {} are refused: {}",
-                                             shown(settings.servers), natsStatus_GetText(status)));
-}
-
-Result<NatsOptionsHandle> Connection::State::make_login_options() const {
-  natsOptions* raw = nullptr;
-  natsStatus status = natsOptions_Create(&raw);
-  NatsOptionsHandle options(raw);
-  const auto set = [&](auto function, auto... arguments) {
-    if (status == NATS_OK) status = function(raw, arguments...);
-  };
-
-  std::vector<const char*> servers;
-  for (const std::string& server : settings.servers) servers.push_back(server.c_str());
-  set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
-  set(natsOptions_SetName, settings.name.c_str());
-  if (!settings.user.empty()) {
-    set(natsOptions_SetUserInfo, settings.user.c_str(), settings.password.c_str());
-  }
-  if (!settings.token.empty()) set(natsOptions_SetToken, settings.token.c_str());
-  if (!settings.creds_file.empty()) {
-    TRY(read_file(settings.creds_file));  // nats.c would only say so at each connect
-    set(natsOptions_SetUserCredentialsFromFiles, settings.creds_file.c_str(),
-        static_cast<const char*>(nullptr));
-  }
-  if (!settings.nkey_seed_file.empty()) {
-    Result<std::string> nkey = public_nkey(TRY(read_file(settings.nkey_seed_file)));
-    if (!nkey) return fail_in(settings.nkey_seed_file, nkey.error());
-    set(natsOptions_SetNKeyFromSeed, nkey->c_str(), settings.nkey_seed_file.c_str());
-  }
-  if (!settings.tls_ca_file.empty() || !settings.tls_cert_file.empty()) {
-    set(natsOptions_SetSecure, true);
-  }
-  if (!settings.tls_ca_file.empty()) {
-    set(natsOptions_LoadCATrustedCertificates, settings.tls_ca_file.c_str());
-  }
-  if (!settings.tls_cert_file.empty()) {
-    set(natsOptions_LoadCertificatesChain, settings.tls_cert_file.c_str(),
-        or_null(settings.tls_key_file));
-  }
-
-  TRY(check_options(status));
-  return options;
-}
-
-Result<NatsOptionsHandle> Connection::State::make_options() {
-  NatsOptionsHandle options = TRY(make_login_options());
-  natsOptions* const raw = options.get();
-  natsStatus status = NATS_OK;
-  const auto set = [&](auto function, auto... arguments) {
-    if (status == NATS_OK) status = function(raw, arguments...);
-  };
-
-  set(natsOptions_SetSendAsap, settings.send_at_once);
-  set(natsOptions_SetIOBufSize, kIoBufferBytes);
-  set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
-  set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});
-  set(natsOptions_SetMaxPingsOut, 2);
-  set(natsOptions_SetFailRequestsOnDisconnect, true);
-  set(natsOptions_SetMaxReconnect, -1);
-  set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
-  // As good as off: the outbox is the buffer, and what waits here would be sent behind its back.
-  set(natsOptions_SetReconnectBufSize, 1);
-
+Result<NatsOptionsHandle> Connection::Impl::make_options() {
+  NatsOptionsHandle options = TRY(make_link_options(settings));
+  NatsOptionSetter set(options.get());
   void* const closure = this;
   set(natsOptions_SetRetryOnFailedConnect, true,
       natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(true); }),
@@ -226,11 +120,11 @@ Result<NatsOptionsHandle> Connection::State::make_options() {
         of(state).changed.notify_all();  // under the lock: the destructor may be what waits
       }),
       closure);
-  TRY(check_options(status));
+  TRY(set.check(settings));
   return options;
 }
 
-Status Connection::State::connect() {
+Status Connection::Impl::connect() {
   const NatsOptionsHandle options = TRY(make_options());
   {
     const std::lock_guard lock(mutex);
@@ -242,7 +136,7 @@ Status Connection::State::connect() {
     const std::lock_guard lock(mutex);
     closed = true;
     return fail("broker.settings",
-                fmt::format("{} cannot be connected to: {}", shown(settings.servers),
+                fmt::format("{} cannot be connected to: {}", shown_servers(settings),
                             natsStatus_GetText(status)));
   }
   {
@@ -257,11 +151,9 @@ Status Connection::State::connect() {
 }
 
 /// nats.c does not say why it cannot connect, so this makes an attempt of its own.
-void Connection::State::find_reason() {
+void Connection::Impl::find_reason() {
   std::string found;
-  if (Result<NatsOptionsHandle> options = make_login_options()) {
-    natsOptions_SetAllowReconnect(options->get(), false);
-    natsOptions_SetTimeout(options->get(), kAttemptMillis);
+  if (Result<NatsOptionsHandle> options = make_attempt_options(settings)) {
     natsConnection* raw = nullptr;
     const natsStatus status = natsConnection_Connect(&raw, options->get());
     const char* const detail = status == NATS_OK ? nullptr : nats_GetLastError(nullptr);
@@ -279,7 +171,7 @@ void Connection::State::find_reason() {
 
 /// What the server complains about. Missing permissions are logged: what they keep from happening
 /// may be a message without an answer.
-void Connection::State::complain(std::string text) {
+void Connection::Impl::complain(std::string text) {
   const std::lock_guard lock(mutex);
   const bool is_new = complaint != text;
   complaint = std::move(text);
@@ -289,7 +181,7 @@ void Connection::State::complain(std::string text) {
 }
 
 /// nats.c closes a connection whose login was refused twice; a login may be mended, so go on.
-void Connection::State::keep() {
+void Connection::Impl::keep() {
   name_thread("connection");
   Duration wait = kFirstAttempt;
   std::unique_lock lock(mutex);
@@ -318,7 +210,7 @@ void Connection::State::keep() {
   }
 }
 
-void Connection::State::set_connected(bool now) {
+void Connection::Impl::set_connected(bool now) {
   {
     const std::lock_guard lock(mutex);
     connected = now;
@@ -332,18 +224,18 @@ void Connection::State::set_connected(bool now) {
   tell(now ? LinkChange::kConnected : LinkChange::kDisconnected);
 }
 
-std::string Connection::State::why_disconnected() const {
+std::string Connection::Impl::why_disconnected() const {
   const std::lock_guard lock(mutex);
   if (!reason.empty()) return reason;
-  return fmt::format("not connected to {}{}{}", shown(settings.servers),
+  return fmt::format("not connected to {}{}{}", shown_servers(settings),
                      complaint.empty() ? "" : ": ", complaint);
 }
 
 /// The error of a request that had no answer. NATS drops messages that the user may not publish,
 /// and answers on subjects that the user may not subscribe to; it reports the violation apart from
 /// that.
-Error Connection::State::request_error(natsStatus status, std::string_view subject,
-                                       std::string_view doing) const {
+Error Connection::Impl::request_error(natsStatus status, std::string_view subject,
+                                      std::string_view doing) const {
   Error error = nats_error(status, doing);
   const std::lock_guard lock(mutex);
   if (status != NATS_TIMEOUT || !is_violation(complaint)) return error;
@@ -354,7 +246,7 @@ Error Connection::State::request_error(natsStatus status, std::string_view subje
   return error;
 }
 
-Status Connection::State::check_usable(std::string_view doing) const {
+Status Connection::Impl::check_usable(std::string_view doing) const {
   if (!is_connected()) {
     return fail("broker.unreachable", fmt::format("{}: {}", doing, why_disconnected()));
   }
@@ -365,12 +257,12 @@ Status Connection::State::check_usable(std::string_view doing) const {
   return {};
 }
 
-void Connection::State::tell(LinkChange change) {
+void Connection::Impl::tell(LinkChange change) {
   const std::lock_guard lock(watchers_mutex);
   for (const auto& [number, watcher] : watchers) watcher(change);
 }
 
-Connection::Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings) {
   if (settings.servers.empty()) return fail("broker.settings", "no server to connect to is given");
@@ -380,91 +272,86 @@ Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings
                             "a dot, a wildcard or a blank",
                             settings.js_domain));
   }
-  auto state = std::make_unique<State>(std::move(settings));
-  TRY(state->connect());
-  state->keeper = std::thread(&State::keep, state.get());
-  return std::unique_ptr<Connection>(new Connection(std::move(state)));
+  auto impl = std::make_unique<Impl>(std::move(settings));
+  TRY(impl->connect());
+  impl->keeper = std::thread(&Impl::keep, impl.get());
+  return std::unique_ptr<Connection>(new Connection(std::move(impl)));
 }
 
 Connection::~Connection() {
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-    state_->changed.notify_all();
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->changed.notify_all();
   }
-  state_->keeper.join();
-  natsConnection_Close(state_->handle.get());
-  std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [this] { return state_->closed; });
+  impl_->keeper.join();
+  natsConnection_Close(impl_->handle.get());
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [this] { return impl_->closed; });
 }
 
-bool Connection::connected() const { return state_->is_connected() && state_->allowed(); }
+bool Connection::connected() const { return impl_->is_connected() && impl_->allowed(); }
 
 void Connection::allow_until(std::chrono::steady_clock::time_point until) {
-  const bool was_allowed = state_->allowed();
-  state_->allowed_until = until;
-  if (!was_allowed && connected()) state_->tell(LinkChange::kConnected);
+  const bool was_allowed = impl_->allowed();
+  impl_->allowed_until = until;
+  if (!was_allowed && connected()) impl_->tell(LinkChange::kConnected);
 }
 
 void Connection::forbid() {
-  state_->allowed_until = State::SteadyTime::min();
-  if (state_->is_connected()) state_->tell(LinkChange::kDisconnected);
+  impl_->allowed_until = Impl::SteadyTime::min();
+  if (impl_->is_connected()) impl_->tell(LinkChange::kDisconnected);
 }
 
 bool Connection::wait_until_connected(Duration at_most) const {
-  std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, at_most, [this] { return state_->connected; });
+  std::unique_lock lock(impl_->mutex);
+  return impl_->changed.wait_for(lock, at_most, [this] { return impl_->connected; });
 }
 
 uint64_t Connection::watch(std::function<void(LinkChange)> watcher) {
-  const std::lock_guard lock(state_->watchers_mutex);
-  state_->watchers.emplace(state_->next_watch, std::move(watcher));
-  return state_->next_watch++;
+  const std::lock_guard lock(impl_->watchers_mutex);
+  impl_->watchers.emplace(impl_->next_watch, std::move(watcher));
+  return impl_->next_watch++;
 }
 
 void Connection::unwatch(uint64_t watch) {
-  const std::lock_guard lock(state_->watchers_mutex);
-  state_->watchers.erase(watch);
+  const std::lock_guard lock(impl_->watchers_mutex);
+  impl_->watchers.erase(watch);
 }
 
 Result<NatsMessage> Connection::request(std::string_view subject, std::string_view data,
                                         Duration at_most) const {
   const std::string doing = fmt::format("request to {}", subject);
-  TRY(state_->check_usable(doing));
+  TRY(impl_->check_usable(doing));
   natsMsg* raw = nullptr;
   const natsStatus status =
       natsConnection_Request(&raw, handle().get(), std::string(subject).c_str(), data.data(),
                              static_cast<int>(data.size()), at_most.count());
   const NatsMsgHandle answer(raw);
-  if (status != NATS_OK) return tl::unexpected(state_->request_error(status, subject, doing));
+  if (status != NATS_OK) return tl::unexpected(impl_->request_error(status, subject, doing));
   NatsMessage message;
   read_message(answer.get(), message);
   return message;
 }
 
 std::string Connection::api_subject(std::string_view subject) const {
-  const std::string& domain = state_->settings.js_domain;
+  const std::string& domain = impl_->settings.js_domain;
   if (domain.empty()) return fmt::format("$JS.API.{}", subject);
   return fmt::format("$JS.{}.API.{}", domain, subject);
 }
 
 Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_most) const {
   const std::string doing = fmt::format("request to {}", message.subject);
-  TRY(state_->check_usable(doing));
-  natsMsg* raw = nullptr;
-  natsStatus status = natsMsg_Create(&raw, message.subject.c_str(), nullptr, message.data.data(),
-                                     static_cast<int>(message.data.size()));
-  const NatsMsgHandle question(raw);
-  for (const auto& [name, value] : message.headers) {
-    if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
-  }
+  TRY(impl_->check_usable(doing));
+  NatsMsgHandle question;
+  natsStatus status = make_message(message, message.subject, nullptr, question);
   natsMsg* answered = nullptr;
   if (status == NATS_OK) {
-    status = natsConnection_RequestMsg(&answered, handle().get(), raw, at_most.count());
+    status = natsConnection_RequestMsg(&answered, handle().get(), question.get(), at_most.count());
   }
   const NatsMsgHandle answer(answered);
   if (status != NATS_OK) {
-    return tl::unexpected(state_->request_error(status, message.subject, doing));
+    return tl::unexpected(impl_->request_error(status, message.subject, doing));
   }
   NatsMessage read;
   read_message(answer.get(), read);
@@ -491,32 +378,33 @@ size_t Connection::max_payload() const {
   return most > 0 ? static_cast<size_t>(most) : size_t{1} << 20;  // not known before the first
 }
 
-std::string Connection::why_disconnected() const { return state_->why_disconnected(); }
+std::string Connection::why_disconnected() const { return impl_->why_disconnected(); }
 
 std::string Connection::last_complaint() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->complaint;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->complaint;
 }
 
 std::shared_ptr<natsConnection> Connection::handle() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->handle;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->handle;
 }
 
 /// nats.c before 3.6 finds the subscription of a message under one lock and takes the
 /// subscription's own a moment later, without holding on to it (nats.c, issue 637). What answers
 /// the round trip is read behind that message.
 void Connection::retire(natsSubscription* subscription) const {
-  natsSubscription_Unsubscribe(subscription);
+  // Where it can't be told to the server any more, nothing comes from the server either.
+  std::ignore = natsSubscription_Unsubscribe(subscription);
   std::vector<NatsSubscriptionHandle> leaving;
-  std::unique_lock lock(state_->mutex);
-  leaving.swap(state_->retired);
+  std::unique_lock lock(impl_->mutex);
+  leaving.swap(impl_->retired);
   leaving.emplace_back(subscription);
-  const std::shared_ptr<natsConnection> handle = state_->handle;
+  const std::shared_ptr<natsConnection> handle = impl_->handle;
   lock.unlock();
   if (natsConnection_FlushTimeout(handle.get(), kRoundTripMillis) == NATS_OK) return;
   lock.lock();
-  std::move(leaving.begin(), leaving.end(), std::back_inserter(state_->retired));
+  std::move(leaving.begin(), leaving.end(), std::back_inserter(impl_->retired));
 }
 
 }  // namespace millrace

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/defaults.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -24,7 +25,7 @@ namespace millrace {
 
 /// Where the broker is and who we are there. Empty: not used.
 struct ConnectionSettings {
-  std::vector<std::string> servers = {"nats://127.0.0.1:4222"};
+  std::vector<std::string> servers = {defaults::nats_url()};
   std::string name = "millrace";  ///< shown by the server
   std::string user;
   std::string password;
@@ -117,10 +118,10 @@ class Connection {
   void retire(__natsSubscription* subscription) const;
 
  private:
-  struct State;
-  explicit Connection(std::unique_ptr<State> state);
+  struct Impl;
+  explicit Connection(std::unique_ptr<Impl> impl);
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "broker/connection.h"
-#include "model/effect.h"
+#include "model/dead_letter.h"
 
 namespace millrace {
 

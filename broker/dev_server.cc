@@ -6,22 +6,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -30,6 +24,7 @@
 #include "broker/connection.h"
 #include "broker/json_fields.h"
 #include "os/programs.h"
+#include "os/read_file.h"
 
 namespace millrace {
 namespace {
@@ -42,27 +37,10 @@ constexpr Duration kStartTimeout{20'000};
 constexpr Duration kStopTimeout{5'000};
 constexpr Duration kLook{5};
 constexpr size_t kLogBytes = 2'000;
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
+constexpr size_t kMostFileBytes = size_t{64} << 20;
 
 /// A JSON string is a string of nats-server's configuration too.
 std::string quoted(const fs::path& path) { return dump_json(Json(path.string())); }
-
-/// Whether the process behind `pidfd` ended within `at_most`.
-bool ended(int pidfd, Duration at_most) {
-  pollfd wait{.fd = pidfd, .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, static_cast<int>(at_most.count())) > 0;
-}
-
-void close_file(int& file) {
-  if (file >= 0) ::close(file);
-  file = -1;
-}
 
 }  // namespace
 
@@ -97,11 +75,7 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   return server;
 }
 
-DevServer::~DevServer() {
-  stop();
-  close_file(port_hold_);
-  close_file(lock_);
-}
+DevServer::~DevServer() { stop(); }
 
 std::string DevServer::url() const { return fmt::format("nats://127.0.0.1:{}", port_); }
 
@@ -110,7 +84,7 @@ void DevServer::kill() { end(SIGKILL); }
 void DevServer::stop() { end(SIGTERM); }
 
 Status DevServer::start_again() {
-  CHECK(pid_ < 0, "the server of {} runs", settings_.folder.string());
+  CHECK(!process_, "the server of {} runs", settings_.folder.string());
   return launch();
 }
 
@@ -121,12 +95,12 @@ Status DevServer::start_again(std::string configuration) {
 
 Status DevServer::lock_folder() {
   const fs::path path = settings_.folder / "lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) {
+  lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock_) {
     return fail("broker.server_failed",
                 fmt::format("{} cannot be made: {}", path.string(), std::strerror(errno)));
   }
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(lock_.fd(), LOCK_EX | LOCK_NB) != 0) {
     return fail("broker.folder_in_use", fmt::format("another nats-server works in {}; stop it or "
                                                     "choose another folder",
                                                     settings_.folder.string()));
@@ -137,10 +111,10 @@ Status DevServer::lock_folder() {
 /// With SO_REUSEADDR on both sides, which nats-server sets, it may listen there all the same. A
 /// port that cannot be had is the server's to complain about.
 void DevServer::hold_port(uint16_t preferred) {
-  close_file(port_hold_);
-  port_hold_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  port_hold_.reset();
+  port_hold_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  ::setsockopt(port_hold_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  ::setsockopt(port_hold_.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   const auto hold = [this](uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -148,7 +122,8 @@ void DevServer::hold_port(uint16_t preferred) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(port_hold_, any, size) != 0 || ::getsockname(port_hold_, any, &size) != 0) {
+    if (::bind(port_hold_.fd(), any, size) != 0 ||
+        ::getsockname(port_hold_.fd(), any, &size) != 0) {
       return false;
     }
     port_ = ntohs(address.sin_port);
@@ -171,58 +146,41 @@ Status DevServer::launch() {
                   fmt::format("{} cannot be written", configuration.string()));
     }
   }
-  const int output = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (output < 0) {
+  const Descriptor output(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!output) {
     return fail("broker.server_failed", fmt::format("{} cannot be written", log.string()));
   }
-  std::vector<std::string> arguments = {settings_.program, "--config", configuration.string(),
-                                        "--ports_file_dir", settings_.folder.string()};
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child == 0) {  // only calls that are safe between fork and exec
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);  // it died before the line above
-    ::setsid();                             // a Ctrl-C at the terminal is ours to hand on
-    ::dup2(output, STDOUT_FILENO);
-    ::dup2(output, STDERR_FILENO);
-    ::fcntl(lock_, F_SETFD, 0);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  ::close(output);
-  if (child < 0) {
-    return fail("broker.server_failed", fmt::format("no process: {}", std::strerror(errno)));
-  }
-  pid_ = child;
-  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (pidfd_ < 0) {  // out of descriptors, say: its end could not be noticed
-    const int why = errno;
-    end(SIGKILL);
-    return fail("broker.server_failed",
-                fmt::format("{} cannot be watched: {}", settings_.program, std::strerror(why)));
-  }
+  Result<LaunchedProcess> process =
+      millrace::launch({.command = {settings_.program, "--config", configuration.string(),
+                                    "--ports_file_dir", settings_.folder.string()},
+                        .output = output.fd(),
+                        .errors = output.fd(),
+                        .kept = {lock_.fd()}});
+  if (!process) return fail("broker.server_failed", process.error().message);
+  process_ = *std::move(process);
   Status ready = wait_until_ready();
   if (!ready) end(SIGKILL);
   return ready;
 }
 
+fs::path DevServer::ports_file() const {
+  const std::string program = fs::path(settings_.program).filename().string();
+  return settings_.folder / fmt::format("{}_{}.ports", program, pid());
+}
+
 /// The ports file is written when the server listens, and it listens only once JetStream has read
 /// its store.
 Status DevServer::wait_until_ready() {
-  const fs::path ports =
-      settings_.folder /
-      fmt::format("{}_{}.ports", fs::path(settings_.program).filename().string(), pid_);
   const auto deadline = steady_clock::now() + kStartTimeout;
   while (steady_clock::now() < deadline) {
-    if (ended(pidfd_, kLook)) {
+    if (wait_for_end(*process_, kLook)) {
+      has_ended();
       return fail("broker.server_failed",
                   fmt::format("{} ended at once: {}", settings_.program, end_of_log()));
     }
-    const Result<Json> parsed = parse_json(read_text(ports));
+    const Result<std::string> text = read_file(ports_file(), kMostFileBytes);
+    if (!text) continue;
+    const Result<Json> parsed = parse_json(*text);
     if (!parsed) continue;
     const Json& urls = field(*parsed, "nats");
     if (!urls.is_array() || urls.empty() || !urls.front().is_string()) continue;
@@ -238,22 +196,22 @@ Status DevServer::wait_until_ready() {
 }
 
 void DevServer::end(int signal) {
-  if (pid_ < 0) return;
-  ::kill(pid_, signal);
-  if (signal != SIGKILL && !ended(pidfd_, kStopTimeout)) ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!process_) return;
+  ::kill(process_->pid, signal);
+  if (signal == SIGKILL || !wait_for_end(*process_, kStopTimeout)) kill_process(*process_);
+  has_ended();
+}
+
+void DevServer::has_ended() {
   std::error_code ignored;  // one that was killed leaves it behind
-  fs::remove(settings_.folder /
-                 fmt::format("{}_{}.ports", fs::path(settings_.program).filename().string(), pid_),
-             ignored);
-  close_file(pidfd_);
-  pid_ = -1;
+  fs::remove(ports_file(), ignored);
+  process_.reset();
 }
 
 std::string DevServer::end_of_log() const {
-  const std::string log = read_text(settings_.folder / "nats-server.log");
-  return log.size() > kLogBytes ? log.substr(log.size() - kLogBytes) : log;
+  const Result<std::string> log = read_file(settings_.folder / "nats-server.log", kMostFileBytes);
+  if (!log) return "";
+  return log->size() > kLogBytes ? log->substr(log->size() - kLogBytes) : *log;
 }
 
 }  // namespace millrace

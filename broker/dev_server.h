@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/result.h"
+#include "os/descriptor.h"
+#include "os/launch.h"
 
 namespace millrace {
 
@@ -39,7 +42,7 @@ class DevServer {
   std::string url() const;
   uint16_t port() const { return port_; }
   /// Of the server, for signals; it changes with start_again().
-  int pid() const { return pid_; }
+  int pid() const { return process_ ? process_->pid : -1; }
 
   /// SIGKILL, as a crash would; returns when the process is gone.
   void kill();
@@ -59,14 +62,15 @@ class DevServer {
   Status launch();
   Status wait_until_ready();
   void end(int signal);
+  void has_ended();
+  std::filesystem::path ports_file() const;
   std::string end_of_log() const;
 
   DevServerSettings settings_;
   uint16_t port_ = 0;
-  int port_hold_ = -1;  ///< bound and not listening: while the server is down nobody gets its port
-  int lock_ = -1;       ///< held by the child too, so that the folder is free only when it is gone
-  int pid_ = -1;
-  int pidfd_ = -1;  ///< readable when the process has ended
+  Descriptor port_hold_;  ///< bound and not listening: while the server is down its port is kept
+  Descriptor lock_;  ///< held by the child too, so that the folder is free only when it is gone
+  std::optional<LaunchedProcess> process_;  ///< none: it is down
 };
 
 }  // namespace millrace

@@ -7,6 +7,36 @@
 
 #include <nats/nats.h>
 
+// nats.c does not mark them: a status that is dropped is dropped on purpose, by std::ignore, and
+// the line says why.
+#define MILLRACE_NODISCARD(function) [[nodiscard]] decltype(function) function
+extern "C" {
+MILLRACE_NODISCARD(natsConnection_Connect);
+MILLRACE_NODISCARD(natsConnection_FlushTimeout);
+MILLRACE_NODISCARD(natsConnection_Publish);
+MILLRACE_NODISCARD(natsConnection_PublishMsg);
+MILLRACE_NODISCARD(natsConnection_PublishRequest);
+MILLRACE_NODISCARD(natsConnection_PublishString);
+MILLRACE_NODISCARD(natsConnection_Request);
+MILLRACE_NODISCARD(natsConnection_RequestMsg);
+MILLRACE_NODISCARD(natsConnection_Subscribe);
+MILLRACE_NODISCARD(natsConnection_SubscribeSync);
+MILLRACE_NODISCARD(natsInbox_Create);
+MILLRACE_NODISCARD(natsMsgHeader_Add);
+MILLRACE_NODISCARD(natsMsgHeader_Get);
+MILLRACE_NODISCARD(natsMsgHeader_Keys);
+MILLRACE_NODISCARD(natsMsgHeader_Values);
+MILLRACE_NODISCARD(natsMsg_Create);
+MILLRACE_NODISCARD(natsOptions_Create);
+MILLRACE_NODISCARD(natsOptions_SetAllowReconnect);
+MILLRACE_NODISCARD(natsOptions_SetTimeout);
+MILLRACE_NODISCARD(natsSubscription_NextMsg);
+MILLRACE_NODISCARD(natsSubscription_SetOnCompleteCB);
+MILLRACE_NODISCARD(natsSubscription_SetPendingLimits);
+MILLRACE_NODISCARD(natsSubscription_Unsubscribe);
+}
+#undef MILLRACE_NODISCARD
+
 namespace millrace {
 
 template <auto destroy>

@@ -58,6 +58,18 @@ Result<std::string> make_inbox() {
   return std::string(raw);
 }
 
+natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,
+                        NatsMsgHandle& made) {
+  natsMsg* raw = nullptr;
+  natsStatus status = natsMsg_Create(&raw, subject.c_str(), reply, message.data.data(),
+                                     static_cast<int>(message.data.size()));
+  made.reset(raw);
+  for (const auto& [name, value] : message.headers) {
+    if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
+  }
+  return status;
+}
+
 bool read_message(natsMsg* from, NatsMessage& to) {
   to.subject = natsMsg_GetSubject(from);
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(from));

@@ -19,6 +19,11 @@ Error nats_error(natsStatus status, std::string_view doing);
 /// or descriptors left is `broker.unreachable`.
 Result<std::string> make_inbox();
 
+/// Makes a message of nats.c to send: the headers and data of `message`, to `subject`. `reply` is
+/// where its answer goes; null: nowhere. What could not be made whole is not to be sent.
+natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,
+                        NatsMsgHandle& made);
+
 /// Copies a message. False: nats.c could not read its headers, or may have misread them. Call it
 /// before anything else looks at the headers: nats.c says once that it could not read them to their
 /// end, and passes the rest over from then on.

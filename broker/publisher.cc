@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -62,10 +63,10 @@ Result<PublishAck> read_publish_ack(std::string_view json) {
   return ack;
 }
 
-class JetStreamPublisher::Sender {
+class JetStreamPublisher::Impl {
  public:
-  Sender(Connection& connection, Duration ack_timeout, std::function<void()> no_stream,
-         std::string prefix)
+  Impl(Connection& connection, Duration ack_timeout, std::function<void()> no_stream,
+       std::string prefix)
       : connection_(connection),
         ack_timeout_(ack_timeout),
         no_stream_(std::move(no_stream)),
@@ -76,10 +77,10 @@ class JetStreamPublisher::Sender {
       lost_ = true;
       changed_.notify_all();
     });
-    thread_ = std::thread(&Sender::run, this);
+    thread_ = std::thread(&Impl::run, this);
   }
 
-  ~Sender() {
+  ~Impl() {
     connection_.unwatch(watch_);
     {
       const std::lock_guard lock(mutex_);
@@ -163,7 +164,7 @@ class JetStreamPublisher::Sender {
   std::thread thread_;
 };
 
-void JetStreamPublisher::Sender::run() {
+void JetStreamPublisher::Impl::run() {
   name_thread("sender");
   std::vector<Queued> batch;
   std::unique_lock lock(mutex_);
@@ -198,7 +199,7 @@ void JetStreamPublisher::Sender::run() {
   }
 }
 
-void JetStreamPublisher::Sender::send(const Queued& queued) {
+void JetStreamPublisher::Impl::send(const Queued& queued) {
   const NatsMessage& message = queued.message;
   const auto doing = [&] { return fmt::format("publishing to {}", message.subject); };
   if (!connection_.connected()) {
@@ -209,16 +210,11 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
     answer(queued.number, fail_in(doing(), listens.error()));
     return;
   }
-  natsMsg* raw = nullptr;
-  natsStatus status = natsMsg_Create(&raw, message.subject.c_str(),
-                                     fmt::format("{}{}", inbox_, queued.number).c_str(),
-                                     message.data.data(), static_cast<int>(message.data.size()));
-  if (raw != nullptr) sent_.emplace_back(raw);
-  for (const auto& [name, value] : message.headers) {
-    if (status == NATS_OK) status = natsMsgHeader_Add(raw, name.c_str(), value.c_str());
-  }
+  NatsMsgHandle& made = sent_.emplace_back();
+  const std::string reply = fmt::format("{}{}", inbox_, queued.number);
+  natsStatus status = make_message(message, message.subject, reply.c_str(), made);
   if (status == NATS_OK) {
-    status = natsConnection_PublishMsg(listening_->handle().get(), raw);
+    status = natsConnection_PublishMsg(listening_->handle().get(), made.get());
   }
   crash_point(CrashPoint::kSent);
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
@@ -226,14 +222,14 @@ void JetStreamPublisher::Sender::send(const Queued& queued) {
 
 /// Brings what was sent to the server, and waits until it has read it: what comes meanwhile is the
 /// next batch. Whether it could is seen by the acknowledgements.
-void JetStreamPublisher::Sender::flush() {
+void JetStreamPublisher::Impl::flush() {
   if (listening_ == nullptr || listening_->status() != NATS_OK) return;
-  natsConnection_FlushTimeout(listening_->handle().get(),
-                              std::min(ack_timeout_, kMostFlush).count());
+  std::ignore = natsConnection_FlushTimeout(listening_->handle().get(),
+                                            std::min(ack_timeout_, kMostFlush).count());
 }
 
 /// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
-Status JetStreamPublisher::Sender::listen() {
+Status JetStreamPublisher::Impl::listen() {
   if (listening_ && listening_->status() == NATS_OK &&
       listening_->handle() == connection_.handle()) {
     return {};
@@ -246,7 +242,7 @@ Status JetStreamPublisher::Sender::listen() {
   return tl::unexpected(nats_error(listening_->status(), "subscribing to an inbox"));
 }
 
-void JetStreamPublisher::Sender::on_answer(natsMsg* message) {
+void JetStreamPublisher::Impl::on_answer(natsMsg* message) {
   const std::string_view subject = natsMsg_GetSubject(message);
   uint64_t number = 0;
   if (subject.size() <= inbox_.size()) return;
@@ -258,7 +254,7 @@ void JetStreamPublisher::Sender::on_answer(natsMsg* message) {
 }
 
 /// Late and repeated answers find nobody waiting.
-void JetStreamPublisher::Sender::answer(uint64_t number, Result<PublishAck> result) {
+void JetStreamPublisher::Impl::answer(uint64_t number, Result<PublishAck> result) {
   Done done;
   {
     const std::lock_guard lock(mutex_);
@@ -275,7 +271,7 @@ void JetStreamPublisher::Sender::answer(uint64_t number, Result<PublishAck> resu
   if (--unanswered_ == 0) answered_.notify_all();
 }
 
-void JetStreamPublisher::Sender::fail_all(std::string_view why) {
+void JetStreamPublisher::Impl::fail_all(std::string_view why) {
   uint64_t begin = 0;
   uint64_t end = 0;
   {
@@ -289,7 +285,7 @@ void JetStreamPublisher::Sender::fail_all(std::string_view why) {
   }
 }
 
-void JetStreamPublisher::Sender::expire() {
+void JetStreamPublisher::Impl::expire() {
   const SteadyTime now = std::chrono::steady_clock::now();
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -306,19 +302,19 @@ void JetStreamPublisher::Sender::expire() {
 
 JetStreamPublisher::JetStreamPublisher(Connection& connection, Duration ack_timeout,
                                        std::function<void()> no_stream, std::string prefix)
-    : sender_(std::make_unique<Sender>(connection, ack_timeout, std::move(no_stream),
-                                       std::move(prefix))) {}
+    : impl_(std::make_unique<Impl>(connection, ack_timeout, std::move(no_stream),
+                                   std::move(prefix))) {}
 
 JetStreamPublisher::~JetStreamPublisher() = default;
 
 void JetStreamPublisher::publish(NatsMessage message, Done done) {
-  sender_->publish(std::move(message), std::move(done));
+  impl_->publish(std::move(message), std::move(done));
 }
 
-bool JetStreamPublisher::flush(Duration at_most) { return sender_->flush(at_most); }
+bool JetStreamPublisher::flush(Duration at_most) { return impl_->flush(at_most); }
 
-Status JetStreamPublisher::health() const { return sender_->health(); }
+Status JetStreamPublisher::health() const { return impl_->health(); }
 
-size_t JetStreamPublisher::waiting() const { return sender_->waiting(); }
+size_t JetStreamPublisher::waiting() const { return impl_->waiting(); }
 
 }  // namespace millrace

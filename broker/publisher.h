@@ -41,9 +41,9 @@ class JetStreamPublisher : public Publisher {
   size_t waiting() const;
 
  private:
-  class Sender;
+  class Impl;
 
-  std::unique_ptr<Sender> sender_;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Reads a broker's acknowledgement. Errors `broker.refused` and `broker.too_large` have the

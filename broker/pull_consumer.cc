@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,7 @@ PullConsumer::~PullConsumer() {
   messages_.reset();
   if (name_.empty()) return;
   // One that stays because this gets lost goes by its inactive threshold.
-  natsConnection_Publish(
+  std::ignore = natsConnection_Publish(
       handle_.get(),
       connection_.api_subject(fmt::format("CONSUMER.DELETE.{}.{}", stream_name_, name_)).c_str(),
       nullptr, 0);
@@ -245,9 +246,10 @@ PullConsumer::Got PullConsumer::broken(std::string why, bool by_server) {
 
 bool PullConsumer::send_requests() {
   while (window_.take_request()) {
-    const std::string body = fmt::format(
-        R"({{"batch":{},"max_bytes":{},"expires":{},"idle_heartbeat":{}}})", window_.batch(),
-        request_bytes_, nanoseconds(settings_.expires), nanoseconds(settings_.heartbeat));
+    const std::string body = dump_json({{"batch", window_.batch()},
+                                        {"max_bytes", request_bytes_},
+                                        {"expires", nanoseconds(settings_.expires)},
+                                        {"idle_heartbeat", nanoseconds(settings_.heartbeat)}});
     if (natsConnection_PublishRequest(handle_.get(), next_subject_.c_str(), inbox_.c_str(),
                                       body.data(), static_cast<int>(body.size())) != NATS_OK) {
       return false;

@@ -18,7 +18,7 @@
 #include "broker/pull_window.h"
 #include "broker/resume.h"
 #include "broker/streams.h"
-#include "model/input.h"
+#include "model/cursor.h"
 
 namespace millrace {
 

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,10 @@ class PolledInbox : public PullInbox {
     return status == NATS_NO_RESPONDERS ? Took::kDestroyed : Took::kInterrupted;
   }
 
-  void interrupt() override { natsSubscription_Unsubscribe(subscription_); }
+  void interrupt() override {
+    // It fails where the subscription or its connection is closed, and then take() has ended.
+    std::ignore = natsSubscription_Unsubscribe(subscription_);
+  }
 
  private:
   const Connection& connection_;

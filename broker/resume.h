@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "model/input.h"
+#include "model/cursor.h"
 #include "orchestrator/ports/event_stream.h"
 
 namespace millrace {

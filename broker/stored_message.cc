@@ -1,7 +1,6 @@
 #include "broker/stored_message.h"
 
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/bytes.h"
@@ -14,6 +13,10 @@ namespace millrace {
 Result<StoredMessage> fetch_stored(Connection& connection, std::string_view stream,
                                    const Json& query) {
   return read_stored(TRY(connection.api("STREAM.MSG.GET." + std::string(stream), query)));
+}
+
+std::string delete_request(uint64_t sequence) {
+  return dump_json({{"seq", sequence}, {"no_erase", true}});
 }
 
 Result<StoredMessage> read_stored(const Json& answer) {

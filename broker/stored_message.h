@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -30,7 +31,11 @@ inline TimePoint broker_time(int64_t nanoseconds) {
 Result<StoredMessage> fetch_stored(Connection& connection, std::string_view stream,
                                    const Json& query);
 
-/// Reads the answer to it. Error `broker.protocol`.
+/// The body of STREAM.MSG.DELETE: the message is gone, and its bytes stay until they are written
+/// over.
+std::string delete_request(uint64_t sequence);
+
+/// Reads the answer to fetch_stored's request. Error `broker.protocol`.
 Result<StoredMessage> read_stored(const Json& answer);
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 #include "broker/stream_owner.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -293,7 +294,9 @@ StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
 void StreamOwner::on_message(natsMsg* message) {
   if (const char* const answer_to = natsMsg_GetReply(message); answer_to != nullptr) {
     const std::string answer = dump_json(encode(settings_.self));
-    natsConnection_PublishString(connection_.handle().get(), answer_to, answer.c_str());
+    // An answer that is not sent is asked for again.
+    std::ignore =
+        natsConnection_PublishString(connection_.handle().get(), answer_to, answer.c_str());
     return;
   }
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message));

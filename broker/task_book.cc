@@ -15,8 +15,8 @@ constexpr size_t kMostEarlyWords = 8;
 constexpr Duration kEarlyKept{10'000};
 
 TaskReport unavailable(const InstanceId& task, std::string why) {
-  return {task, TaskEnded{.result = tl::unexpected<WorkflowError>(
-                              WorkflowError{std::string(kFunctionUnavailable), std::move(why)})}};
+  return {task, TaskEnded{.result = tl::unexpected<Error>(
+                              Error{std::string(kFunctionUnavailable), std::move(why)})}};
 }
 
 }  // namespace

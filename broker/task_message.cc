@@ -30,8 +30,8 @@ constexpr size_t kFingerprintDigits = 16;
 /// Of what a worker says of its error, so that nobody fills the history with it.
 constexpr size_t kMostMessage = 4096;
 
-tl::unexpected<WorkflowError> workflow_error(std::string_view code, std::string message) {
-  return tl::unexpected<WorkflowError>(WorkflowError{std::string(code), std::move(message)});
+tl::unexpected<Error> workflow_error(std::string_view code, std::string message) {
+  return tl::unexpected<Error>(Error{std::string(code), std::move(message)});
 }
 
 /// Text of a worker as it may be shown and stored.
@@ -52,7 +52,7 @@ std::string_view answer_header(const Headers& headers, std::string_view name) {
   return found == nullptr ? std::string_view() : *found;
 }
 
-tl::unexpected<WorkflowError> named_error(std::string_view code, std::string_view message) {
+tl::unexpected<Error> named_error(std::string_view code, std::string_view message) {
   if (is_identifier(code)) return workflow_error(code, shown(message));
   if (code.empty()) return workflow_error(kFunctionStatus, shown(message));
   return workflow_error(kFunctionStatus, fmt::format("\"{}\" is no error code: {}",
@@ -61,7 +61,7 @@ tl::unexpected<WorkflowError> named_error(std::string_view code, std::string_vie
 
 }  // namespace
 
-tl::expected<NatsMessage, WorkflowError> task_message(const Task& task, std::string_view prefix) {
+tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view prefix) {
   const auto* queue = std::get_if<WorkQueue>(&task.target);
   const auto* service = std::get_if<NatsService>(&task.target);
   CHECK(queue != nullptr || service != nullptr, "a task for another runner");
@@ -116,9 +116,7 @@ std::string task_consumer(std::string_view subject) {
   if (name.size() <= kMostConsumerName) return name;
   name.resize(kMostConsumerName - kFingerprintDigits - 1);
   name.push_back('+');
-  const Fingerprint whole = fingerprint({subject});
-  for (size_t i = 0; i < kFingerprintDigits / 2; ++i) name += fmt::format("{:02x}", whole[i]);
-  return name;
+  return name + to_hex(fingerprint({subject})).substr(0, kFingerprintDigits);
 }
 
 std::optional<AckWord> read_ack_word(std::string_view body) {
@@ -150,7 +148,7 @@ std::optional<AnsweredTask> answered_task(std::string_view on_broker, std::strin
   return AnsweredTask{*task, *std::move(space)};
 }
 
-tl::expected<std::string, WorkflowError> read_answer(NatsMessage answer) {
+tl::expected<std::string, Error> read_answer(NatsMessage answer) {
   const Headers& headers = answer.headers;
   if (const std::string_view code = answer_header(headers, kErrorCode); !code.empty()) {
     return named_error(code, answer_header(headers, "Direktiv-ErrorMessage"));

@@ -19,8 +19,8 @@ namespace millrace {
 /// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject is none
 /// of the work queue's; kFunctionFiles, the task comes with files, which have no way over NATS.
 /// Its own subject is as inside millrace; `prefix` is that of the answer's.
-tl::expected<NatsMessage, WorkflowError> task_message(const Task& task,
-                                                      std::string_view prefix = kDefaultPrefix);
+tl::expected<NatsMessage, Error> task_message(const Task& task,
+                                              std::string_view prefix = kDefaultPrefix);
 
 /// Where the answer to a task of the work queue goes: `millrace.results.0.<namespace>.<action id>`.
 /// The 0 is the partition that the namespace lies in; today there is no other.
@@ -61,7 +61,7 @@ std::optional<AnsweredTask> answered_task(std::string_view subject,
 /// The bytes of an answer, or the error that its headers name: `Direktiv-ErrorCode` with
 /// `Direktiv-ErrorMessage`, else `Nats-Service-Error-Code` with `Nats-Service-Error`. A code that
 /// is no identifier becomes kFunctionStatus; more than kMaxAnswerBytes are kFunctionTooLarge.
-tl::expected<std::string, WorkflowError> read_answer(NatsMessage answer);
+tl::expected<std::string, Error> read_answer(NatsMessage answer);
 
 /// Headers that nats.c may have misread (may_hold_the_next_header), with those apart that it took
 /// for the values of others. An error code is no header, so it is not kept where it looks like one.

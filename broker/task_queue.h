@@ -60,9 +60,9 @@ class TaskQueue : public TaskRunner {
   Status health() const;
 
  private:
-  class Runner;
+  class Impl;
 
-  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 #include "broker/task_results.h"
 
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,8 +143,10 @@ void TaskResults::pass_over() {
   handlers_.answer(std::move(stored->message),
                    [handle = connection_.handle(),
                     subject = connection_.api_subject("STREAM.MSG.DELETE." + stream.name),
-                    body = fmt::format(R"({{"seq":{},"no_erase":true}})", stored->sequence)] {
-                     natsConnection_PublishString(handle.get(), subject.c_str(), body.c_str());
+                    body = delete_request(stored->sequence)] {
+                     // One that stays in the stream is handed out again, and is then of no use.
+                     std::ignore =
+                         natsConnection_PublishString(handle.get(), subject.c_str(), body.c_str());
                    });
 }
 
@@ -161,7 +164,8 @@ void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
   // It holds the handle, not us: what was told may be stored when we are gone.
   handlers_.answer(std::move(answer),
                    [handle = connection_.handle(), ack = std::string(natsMsg_GetReply(message))] {
-                     natsConnection_PublishString(handle.get(), ack.c_str(), "+ACK");
+                     // One that is not acknowledged comes again, and is then of no use.
+                     std::ignore = natsConnection_PublishString(handle.get(), ack.c_str(), "+ACK");
                    });
 }
 

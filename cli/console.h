@@ -26,7 +26,7 @@ struct Console {
   bool err_is_terminal = false;  ///< progress may be shown there
 };
 
-/// INTERFACES "Exit codes".
+/// What the process ends with.
 enum class ExitCode {
   kOk = 0,
   kFailed = 1,

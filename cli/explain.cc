@@ -1,12 +1,11 @@
-// explain: what a key, a mapping or a state type of the language means, from the grammar's tables.
+#include "cli/explain.h"
+
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "cli/verbs.h"
 #include "cloudevents/headers.h"
-#include "language/editor_schema.h"
 #include "language/findings.h"
 #include "language/grammar.h"
 
@@ -286,11 +285,6 @@ Ended explain_key(Console& console, const std::string& name) {
     next();
     explain(use, console.out);
   }
-  return ExitCode::kOk;
-}
-
-Ended print_schema(Console& console) {
-  console.out << editor_schema().dump(2) << "\n";
   return ExitCode::kOk;
 }
 

@@ -203,4 +203,16 @@ void Output::value(const Json& value) {
   }
 }
 
+std::string render_findings(const Json& errors, std::string_view file) {
+  std::string text;
+  for (const Json& finding : errors) {
+    const std::string path = finding.value("path", "");
+    text += fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.value("line", 1),
+                        finding.value("column", 1), finding.value("severity", "error"), path,
+                        path.empty() ? "" : ": ", finding.value("message", ""),
+                        finding.value("code", ""));
+  }
+  return text;
+}
+
 }  // namespace millrace

@@ -59,6 +59,9 @@ class Output {
   bool colour_;
 };
 
+/// The findings in `errors` as lines for people: `file:2:7: error: path: message [code]`.
+std::string render_findings(const Json& errors, std::string_view file);
+
 /// Block-style YAML that reads back as the value.
 std::string to_yaml(const Json& value);
 

@@ -1,7 +1,6 @@
-// Lists that come in pages.
-#include <utility>
+#include "cli/pages.h"
 
-#include "cli/verbs.h"
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -10,6 +9,11 @@ namespace {
 constexpr const char* kPage = "250";
 
 }  // namespace
+
+void add_page(Verb& verb, PageOptions& page) {
+  verb.option("--limit", page.limit, "At most N (a table: 50; other formats: all)", "N");
+  verb.option("--cursor", page.cursor, "Go on where a list before ended");
+}
 
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key) {

@@ -1,4 +1,5 @@
-// What several verbs need: where bytes come from, fresh ids, findings as text.
+#include "cli/source.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -10,7 +11,6 @@
 
 #include "base/ids.h"
 #include "cli/definition_files.h"
-#include "cli/verbs.h"
 #include "language/scenario_names.h"
 #include "os/read_file.h"
 
@@ -90,18 +90,6 @@ std::string fresh_id(Console& console) {
   std::array<uint8_t, 10> bytes{};
   std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<uint8_t>(random()); });
   return to_string(make_instance_id(console.now(), bytes));
-}
-
-std::string render_findings(const Json& errors, std::string_view file) {
-  std::string text;
-  for (const Json& finding : errors) {
-    const std::string path = finding.value("path", "");
-    text += fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.value("line", 1),
-                        finding.value("column", 1), finding.value("severity", "error"), path,
-                        path.empty() ? "" : ": ", finding.value("message", ""),
-                        finding.value("code", ""));
-  }
-  return text;
 }
 
 }  // namespace millrace

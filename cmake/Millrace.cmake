@@ -42,7 +42,7 @@ function(millrace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE millrace_flags ${ARG_DEPS} GTest::gmock_main)
-  target_precompile_headers(${name} REUSE_FROM millrace_base)
+  target_precompile_headers(${name} REUSE_FROM millrace_test_header)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels})
 endfunction()

@@ -1,6 +1,6 @@
 // What is asked of jq and what comes back, as plain values that travel between the engine, the fast
-// lane and the workers. A failed evaluation is an outcome of the workflow (a `catch` may take it),
-// so it is an EvaluationError and not an operating Error.
+// lane and the workers. A failed evaluation is an outcome of the workflow (a `catch` may take it):
+// its Error has the code that workflows see.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <tl/expected.hpp>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "base/time.h"
 
 namespace millrace {
@@ -31,34 +31,20 @@ inline constexpr std::string_view kSchemaFailed = "direktiv.schema.failed";
 /// The largest JSON text that a program may make, in bytes.
 inline constexpr size_t kMaxResultBytes = size_t{4} << 20;
 
-/// A failed evaluation: a code that workflows see and a sentence for people.
-struct EvaluationError {
-  std::string code;
-  std::string message;
-
-  bool operator==(const EvaluationError&) const = default;
-};
-
-/// Makes the failed QueryResult.
-inline tl::unexpected<EvaluationError> evaluation_failed(std::string_view code,
-                                                         std::string message) {
-  return tl::unexpected<EvaluationError>(EvaluationError{std::string(code), std::move(message)});
-}
-
 /// The error of a result that nests deeper than kMaxJsonDepth.
-inline tl::unexpected<EvaluationError> result_too_deep() {
-  return evaluation_failed(kJqBadCommand,
-                           fmt::format("the result nests deeper than {} levels", kMaxJsonDepth));
+inline tl::unexpected<Error> result_too_deep() {
+  return fail(std::string(kJqBadCommand),
+              fmt::format("the result nests deeper than {} levels", kMaxJsonDepth));
 }
 
 /// The error of a result whose text is longer than kMaxResultBytes.
-inline tl::unexpected<EvaluationError> result_too_large() {
-  return evaluation_failed(
-      kJqBadCommand, fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
+inline tl::unexpected<Error> result_too_large() {
+  return fail(std::string(kJqBadCommand),
+              fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
 }
 
 /// The one result of a program, or why there is none.
-using QueryResult = tl::expected<Json, EvaluationError>;
+using QueryResult = Result<Json>;
 
 /// One program to be run by a worker, or one schema.
 struct Query {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,172 +10,33 @@
 #include "base/big_integer.h"
 #include "base/check.h"
 #include "expressions/fast_lane_node.h"
+#include "expressions/fast_lane_values.h"
 #include "expressions/jq_text.h"
 
 namespace millrace {
 namespace {
 
+using fast::boolean;
+using fast::compare;
+using fast::Extent;
+using fast::extent;
+using fast::holds;
+using fast::is_before;
+using fast::kind_name;
+using fast::make_plain;
+using fast::merge;
 using fast::Node;
+using fast::null_json;
+using fast::number_of;
 using fast::Step;
+using fast::text_of;
 
 /// How much a program may copy on the way to its result. libjq shares what we copy, so this is far
 /// above what a result may have.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
-// Both Jsons have the same face, so what follows is written for either.
-
-template <class J>
-const std::string& text_of(const J& string) {
-  return *string.template get_ptr<const std::string*>();
-}
-
-template <class J>
-double number_of(const J& number) {
-  return double_of(number);
-}
-
-template <class J>
-const J& null_json() {
-  static const J json;
-  return json;
-}
-
-template <class J>
-const J& boolean(bool value) {
-  static const J jsons[] = {false, true};
-  return jsons[value ? 1 : 0];
-}
-
-/// jq's order of types, which is also what decides between values of different types.
-enum class Rank { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
-
-template <class J>
-Rank rank(const J& value) {
-  if (value.is_null()) return Rank::kNull;
-  if (value.is_boolean()) return value.template get<bool>() ? Rank::kTrue : Rank::kFalse;
-  if (is_any_number(value)) return Rank::kNumber;
-  if (value.is_string()) return Rank::kString;
-  return value.is_array() ? Rank::kArray : Rank::kObject;
-}
-
-template <class J>
-std::string_view kind_name(const J& value) {
-  switch (rank(value)) {
-    case Rank::kNull:
-      return "null";
-    case Rank::kFalse:
-    case Rank::kTrue:
-      return "boolean";
-    case Rank::kNumber:
-      return "number";
-    case Rank::kString:
-      return "string";
-    case Rank::kArray:
-      return "array";
-    case Rank::kObject:
-      return "object";
-  }
-  return "";
-}
-
-template <class T>
-int three_way(const T& a, const T& b) {
-  return a < b ? -1 : b < a ? 1 : 0;
-}
-
-/// jq's order: numbers as doubles with NaN below them all (itself included), strings by bytes,
-/// objects first by their sorted keys.
-int compare(const Json& a, const Json& b) {
-  if (const int order = three_way(rank(a), rank(b)); order != 0) return order;
-  if (is_any_number(a)) {
-    if (std::isnan(number_of(a))) return -1;
-    return std::isnan(number_of(b)) ? 1 : three_way(number_of(a), number_of(b));
-  }
-  if (a.is_string()) return text_of(a).compare(text_of(b));
-  if (a.is_object()) {
-    auto left = a.begin();
-    auto right = b.begin();
-    for (; left != a.end() && right != b.end(); ++left, ++right) {
-      if (const int order = left.key().compare(right.key()); order != 0) return order;
-    }
-  }
-  if (a.is_array() || (a.is_object() && a.size() == b.size())) {
-    auto left = a.begin();
-    auto right = b.begin();
-    for (; left != a.end() && right != b.end(); ++left, ++right) {
-      if (const int order = compare(*left, *right); order != 0) return order;
-    }
-  }
-  return a.is_structured() ? three_way(a.size(), b.size()) : 0;
-}
-
-int compare(const OrderedJson& a, const OrderedJson& b) { return compare(Json(a), Json(b)); }
-
-/// An order that differs from jq's only in that NaN is not below itself.
-bool is_before(const Json& a, const Json& b) { return compare(a, b) < 0 && compare(b, a) > 0; }
-
 bool is_equality(Node::Kind kind) {
   return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
-}
-
-/// jq's own truth: only null and false are not true.
-template <class J>
-bool holds(const J& value) {
-  return value.is_boolean() ? value.template get<bool>() : !value.is_null();
-}
-
-void merge(Json& object, const Json& right) {
-  for (auto member = right.begin(); member != right.end(); ++member) {
-    object[member.key()] = *member;
-  }
-}
-
-/// OrderedJson looks at one key after the other: so they are found by an index.
-void merge(OrderedJson& object, const OrderedJson& right) {
-  auto& members = *object.get_ptr<OrderedJson::object_t*>();
-  std::unordered_map<std::string, size_t> places;
-  for (const auto& member : members) places.emplace(member.first, places.size());
-  for (auto member = right.begin(); member != right.end(); ++member) {
-    const auto [place, is_new] = places.emplace(member.key(), members.size());
-    if (is_new) {
-      members.emplace_back(member.key(), *member);
-    } else {
-      members.begin()[static_cast<std::ptrdiff_t>(place->second)].second = *member;
-    }
-  }
-}
-
-/// The size of the value's text in bytes, escapes aside, and how deep it nests.
-struct Extent {
-  size_t bytes = 0;
-  size_t depth = 0;
-};
-
-template <class J>
-Extent extent(const J& value) {
-  if (value.is_string()) return {text_of(value).size() + 2, 0};
-  if (is_any_number(value)) return {8, 0};
-  if (!value.is_structured()) return {4, 0};
-  Extent whole{2, 0};
-  for (auto member = value.begin(); member != value.end(); ++member) {
-    const Extent inner = extent(*member);
-    whole.bytes += inner.bytes + 1 + (value.is_object() ? member.key().size() + 3 : 0);
-    whole.depth = std::max(whole.depth, inner.depth);
-  }
-  ++whole.depth;
-  return whole;
-}
-
-/// What was computed, as it is written in results: there is no NaN, infinity or negative zero.
-void make_plain(Json& value) {
-  if (value.is_structured()) {
-    for (Json& item : value) make_plain(item);
-  } else if (value.is_number_float()) {
-    const double number = number_of(value);
-    if (std::isnan(number)) value = nullptr;
-    if (std::isinf(number)) value = std::copysign(std::numeric_limits<double>::max(), number);
-    if (number == 0) value = 0;
-  }
 }
 
 /// One run of a program.
@@ -244,7 +103,7 @@ class Run {
   }
 
   /// Why there is no value; without a code if it is empty.
-  const EvaluationError& error() const { return error_; }
+  const Error& error() const { return error_; }
   /// Whether the error shows an object, and with it the order of its keys.
   bool shows_order() const { return shows_order_; }
   /// Whether there were numbers on the way that no result has, see make_plain.
@@ -507,10 +366,10 @@ class Run {
   size_t copied_ = 0;
   bool shows_order_ = false;
   bool left_json_ = false;
-  EvaluationError error_;
+  Error error_;
 };
 
-tl::expected<const Json*, EvaluationError> checked(const Json& made) {
+Result<const Json*> checked(const Json& made) {
   const Extent size = extent(made);
   if (size.depth > kMaxJsonDepth) return result_too_deep();
   if (size.bytes > kMaxResultBytes) return result_too_large();
@@ -519,8 +378,7 @@ tl::expected<const Json*, EvaluationError> checked(const Json& made) {
 
 /// Json has forgotten in which order the keys of an object were set. jq's texts and messages show
 /// it, so what they are made of is evaluated by a Json that remembers.
-tl::expected<const Json*, EvaluationError> run_in_order(const Node& root, const Json& input,
-                                                        Json& made) {
+Result<const Json*> run_in_order(const Node& root, const Json& input, Json& made) {
   const OrderedJson ordered(input);
   OrderedJson scratch;
   Run<OrderedJson> run;
@@ -538,7 +396,7 @@ FastProgram::FastProgram(std::unique_ptr<const fast::Program> program)
 
 FastProgram::~FastProgram() = default;
 
-tl::expected<const Json*, EvaluationError> FastProgram::look(const Json& input, Json& made) const {
+Result<const Json*> FastProgram::look(const Json& input, Json& made) const {
   if (program_->shows_order) return run_in_order(program_->root, input, made);
   Run<Json> run;
   const Json* result = run.evaluate(program_->root, input, made);

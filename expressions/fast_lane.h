@@ -30,7 +30,7 @@ class FastProgram {
 
   /// As run, without a copy of what exists: the result is a part of the input or of the program,
   /// or else it is `made`.
-  tl::expected<const Json*, EvaluationError> look(const Json& input, Json& made) const;
+  Result<const Json*> look(const Json& input, Json& made) const;
 
  private:
   std::unique_ptr<const fast::Program> program_;

@@ -15,8 +15,8 @@
 namespace millrace {
 
 struct ProgramFacts {
-  std::optional<Json> value;             ///< the result, whatever the input is
-  std::optional<EvaluationError> error;  ///< it fails, whatever the input is
+  std::optional<Json> value;   ///< the result, whatever the input is
+  std::optional<Error> error;  ///< it fails, whatever the input is
   /// jq's name of the type of every result: `array`, `boolean`, `null`, `number`, `object`,
   /// `string`. Empty: not known.
   std::string_view type;

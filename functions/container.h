@@ -8,18 +8,15 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/time.h"
-#include "functions/http_call.h"
+#include "http/http_client.h"
 #include "model/task.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
-
-class ContainerInbox;
 
 struct ContainerSettings {
   std::string runtime;  ///< podman or docker, or a path; empty: whichever is found, in that order
@@ -39,7 +36,7 @@ struct ContainerSettings {
 class ContainerRunner final : public TaskRunner {
  public:
   /// `http`, `clock` and `sink` outlive it.
-  ContainerRunner(ContainerSettings settings, HttpCaller& http, const Clock& clock, TaskSink& sink);
+  ContainerRunner(ContainerSettings settings, HttpClient& http, const Clock& clock, TaskSink& sink);
 
   /// Kills and removes what runs; nothing is told any more.
   ~ContainerRunner() override;
@@ -54,11 +51,9 @@ class ContainerRunner final : public TaskRunner {
   std::optional<Duration> silence(const InstanceId& task) const override;
 
  private:
-  class Loop;
+  class Impl;
 
-  std::shared_ptr<ContainerInbox> inbox_;
-  std::unique_ptr<Loop> loop_;
-  std::thread thread_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace

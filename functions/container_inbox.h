@@ -1,17 +1,12 @@
-// ContainerInbox: what other threads say to the loop of the containers; whoever comes in waits for
-// nothing.
+// ContainerInbox: what other threads say to the thread of the containers.
 #pragma once
 
 #include <cstdint>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "model/task.h"
 #include "orchestrator/ports/task_runner.h"
-#include "os/descriptor.h"
+#include "os/mailbox.h"
 
 namespace millrace {
 
@@ -37,24 +32,6 @@ struct CallDone {
 };
 using ContainerMessage = std::variant<RunTask, StopContainerTask, CallAlive, CallDone>;
 
-class ContainerInbox {
- public:
-  void put(ContainerMessage message);
-  /// What comes from now on is thrown away.
-  void close();
-  /// What has come; nullopt: it is closed.
-  std::optional<std::vector<ContainerMessage>> take();
-  /// Readable once there is something to take. -1 where no descriptor is left: then take() must be
-  /// called every now and then. The thread that takes calls it.
-  int fd();
-
- private:
-  void wake();
-
-  std::mutex mutex_;  // guards what follows
-  Descriptor wake_;   ///< an eventfd, made by fd()
-  std::vector<ContainerMessage> messages_;
-  bool is_closed_ = false;
-};
+using ContainerInbox = PolledMailbox<ContainerMessage>;
 
 }  // namespace millrace

@@ -15,15 +15,17 @@
 #include "functions/container_inbox.h"
 #include "functions/output_lines.h"
 #include "functions/signs_of_life.h"
+#include "http/http_client.h"
 
 namespace millrace {
 
-struct ContainerBox;  // container.cc
+struct ContainerBox;
 
 struct ContainerJob {
   Task task;
   uint64_t number = 0;
-  ContainerBox* box = nullptr;  ///< none: it waits
+  ContainerBox* box = nullptr;             ///< none: it waits
+  std::optional<HttpClient::Ticket> call;  ///< of a reusable function, once it is called
   OutputAllowance left;
 
   Ticket ticket() const { return {task.id, number}; }

@@ -34,11 +34,11 @@ std::string shown(std::string_view bytes, size_t most = kShownBytes) {
   return is_cut ? text + "..." : text;
 }
 
-tl::unexpected<WorkflowError> failed(std::string_view code, std::string message) {
-  return tl::unexpected(WorkflowError{std::string(code), std::move(message)});
+tl::unexpected<Error> failed(std::string_view code, std::string message) {
+  return tl::unexpected(Error{std::string(code), std::move(message)});
 }
 
-WorkflowError function_error(const Error& error) {
+Error function_error(const Error& error) {
   const bool too_large = error.code == kHttpTooLarge;
   return {std::string(too_large ? kFunctionTooLarge : kFunctionUnavailable), error.message};
 }
@@ -86,7 +86,7 @@ void stop_service(HttpClient& client, const std::string& url, const InstanceId& 
 
 namespace {
 
-tl::expected<std::string, WorkflowError> read_result(HttpAnswer& answer) {
+tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
   const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
   if (code != nullptr && !code->empty()) {
     const std::string* const said = find_header(answer.headers, "Direktiv-ErrorMessage");
@@ -123,14 +123,10 @@ struct HttpServices::Call {
   const std::string& url() const { return std::get<HttpService>(task.target).url; }
 
   Task task;
-  std::string folder;  ///< empty: none
   std::optional<HttpClient::Ticket> ticket;
   bool was_sent = false;
   bool is_stopped = false;
 };
-
-HttpServices::HttpServices(HttpClient& client, TaskSink& sink, HttpServiceSettings settings)
-    : client_(client), sink_(sink), settings_(std::move(settings)) {}
 
 HttpServices::~HttpServices() {
   std::unique_lock lock(mutex_);
@@ -148,20 +144,9 @@ void HttpServices::run(Task task) {
     const std::lock_guard lock(mutex_);
     if (!calls_.try_emplace(call->task.id, call).second) return;  // it is under way
   }
-  if (settings_.folders.lay_out) {
-    settings_.folders.lay_out(call->task,
-                              [this, call](tl::expected<std::string, WorkflowError> folder) {
-                                if (!folder)
-                                  return end(call, {tl::unexpected(std::move(folder).error()), {}});
-                                call->folder = std::move(*folder);
-                                send(call);
-                              });
-  } else if (!call->task.files.empty()) {
-    end(call,
-        {failed(kFunctionFiles, "the service shares no folder that files could be laid in"), {}});
-  } else {
-    send(call);
-  }
+  if (call->task.files.empty()) return send(call);
+  end(call, {.result = failed(kFunctionFiles,
+                              "the service shares no folder that files could be laid in")});
 }
 
 void HttpServices::send(const CallPtr& call) {
@@ -169,16 +154,16 @@ void HttpServices::send(const CallPtr& call) {
     const std::lock_guard lock(mutex_);
     if (!call->is_stopped) {
       // Under the lock, so that nobody hears of it before its ticket is known.
-      call->ticket = call_service(
-          client_, call->url(), call->task, call->folder,
-          {.sent = [this, call] { started(call); },
-           .alive = [this, id = call->task.id] { signs_.heard(id); },
-           .done = [this, call](TaskEnded ended) { answered(call, std::move(ended)); }});
+      call->ticket =
+          call_service(client_, call->url(), call->task, "",
+                       {.sent = [this, call] { started(call); },
+                        .alive = [this, id = call->task.id] { signs_.heard(id); },
+                        .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }});
       call->task.input = {};  // the client has it; there may be many that wait
       return;
     }
   }
-  answered(call, {.result = failed(kFunctionUnavailable, "it was stopped")});
+  end(call, {.result = failed(kFunctionUnavailable, "it was stopped")});
 }
 
 void HttpServices::started(const CallPtr& call) {
@@ -190,28 +175,14 @@ void HttpServices::started(const CallPtr& call) {
   tell(call, TaskStarted{});
 }
 
-void HttpServices::answered(const CallPtr& call, TaskEnded ended) {
-  bool leaves_folder = call->folder.empty();
+void HttpServices::end(const CallPtr& call, TaskEnded ended) {
   {
     const std::lock_guard lock(mutex_);
-    leaves_folder = leaves_folder || closing_;  // the next process sends the task again
+    // At our own end no service is asked to end: the next process sends the task again.
     if (call->is_stopped && call->was_sent && !closing_) {
       stop_service(client_, call->url(), call->task.id);
     }
   }
-  if (leaves_folder) return end(call, std::move(ended));
-  settings_.folders.collect(call->folder,
-                            [this, call, ended = std::move(ended)](auto variables) mutable {
-                              if (ended.result && !variables) {
-                                ended.result = tl::unexpected(std::move(variables).error());
-                              } else if (ended.result) {
-                                ended.variables = std::move(*variables);
-                              }
-                              end(call, std::move(ended));
-                            });
-}
-
-void HttpServices::end(const CallPtr& call, TaskEnded ended) {
   tell(call, std::move(ended));
   signs_.forget(call->task.id);
   const std::lock_guard lock(mutex_);

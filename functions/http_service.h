@@ -1,4 +1,4 @@
-// What a function is by HTTP (INTERFACES "Functions"): how a task is asked for and its answer read,
+// What a function is by HTTP: how a task is asked for and its answer read,
 // for whoever calls services, those that run in containers among them; and the runner of tasks
 // whose target is an HTTP service.
 #pragma once
@@ -11,8 +11,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include <tl/expected.hpp>
 
 #include "base/time.h"
 #include "functions/signs_of_life.h"
@@ -47,30 +45,12 @@ void stop_service(HttpClient& client, const std::string& url, const InstanceId& 
 /// comes its Retry-After too.
 TaskEnded read_answer(HttpAnswer answer);
 
-/// Folders that services see too, at the same path: one for each task. Both are called on any
-/// thread and do not block; `done` is called once, on any thread, possibly at once.
-struct SharedFolders {
-  /// Makes the folder of a task and lays out its files.
-  std::function<void(const Task& task,
-                     std::function<void(tl::expected<std::string, WorkflowError> folder)> done)>
-      lay_out;
-  /// Takes what the function has left there, and removes the folder.
-  std::function<void(
-      const std::string& folder,
-      std::function<void(tl::expected<std::vector<TaskVariable>, WorkflowError>)> done)>
-      collect;
-};
-
-struct HttpServiceSettings {
-  /// None: a service may be anywhere, and a task with files ends with kFunctionFiles.
-  SharedFolders folders;
-};
-
-/// Runs tasks whose target is an HttpService, and no others.
+/// Runs tasks whose target is an HttpService, and no others. A service may be anywhere, so a task
+/// with files ends with kFunctionFiles: there is no folder that both could see.
 class HttpServices : public TaskRunner {
  public:
   /// `client` and `sink` outlive it.
-  HttpServices(HttpClient& client, TaskSink& sink, HttpServiceSettings settings = {});
+  HttpServices(HttpClient& client, TaskSink& sink) : client_(client), sink_(sink) {}
 
   /// Gives up what is under way, asking no service to end it: it is sent again by the next process.
   /// Nothing is told after it. Not on the client's thread.
@@ -88,13 +68,11 @@ class HttpServices : public TaskRunner {
 
   void send(const CallPtr& call);
   void started(const CallPtr& call);
-  void answered(const CallPtr& call, TaskEnded ended);
   void end(const CallPtr& call, TaskEnded ended);
   void tell(const CallPtr& call, decltype(TaskReport::what) what);
 
   HttpClient& client_;
   TaskSink& sink_;
-  const HttpServiceSettings settings_;
   SignsOfLife signs_;
 
   std::mutex mutex_;

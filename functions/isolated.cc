@@ -15,7 +15,7 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-using Answer = tl::expected<std::string, WorkflowError>;
+using Answer = tl::expected<std::string, Error>;
 
 constexpr const char* kInput = "input.json";
 constexpr const char* kVariables = "vars";
@@ -25,11 +25,11 @@ constexpr fs::perms kReadable =
 constexpr int kKilled = 137;
 constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 
-tl::unexpected<WorkflowError> error(std::string_view code, std::string message) {
-  return tl::unexpected(WorkflowError{std::string(code), std::move(message)});
+tl::unexpected<Error> error(std::string_view code, std::string message) {
+  return tl::unexpected(Error{std::string(code), std::move(message)});
 }
 
-tl::unexpected<WorkflowError> error(const Error& from) { return error(from.code, from.message); }
+tl::unexpected<Error> error(const Error& from) { return error(from.code, from.message); }
 
 Answer bounded(std::string bytes, std::string_view where) {
   if (bytes.size() <= kMaxAnswerBytes) return bytes;
@@ -38,7 +38,7 @@ Answer bounded(std::string bytes, std::string_view where) {
 }
 
 /// `{"code","msg"}`
-WorkflowError error_of(std::string_view text) {
+Error error_of(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   if (!parsed || !parsed->is_object() || !parsed->contains("code") ||
       !(*parsed)["code"].is_string() || (*parsed)["code"].get_ref<const std::string&>().empty()) {

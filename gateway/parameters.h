@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "gateway/exchange.h"
-#include "model/input.h"
+#include "model/command.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-// The endpoints (INTERFACES "HTTP"): each file of handlers adds its own to the router. The Service
+// The endpoints: each file of handlers adds its own to the router. The Service
 // outlives the router.
 #pragma once
 

@@ -102,9 +102,9 @@ class HttpClient {
   void cancel(Ticket ticket);
 
  private:
-  class Loop;
+  class Impl;
 
-  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace

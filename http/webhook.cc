@@ -1,6 +1,5 @@
 #include "http/webhook.h"
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -14,9 +13,9 @@ namespace {
 
 bool is_success(const HttpAnswer& answer) { return answer.status >= 200 && answer.status <= 299; }
 
-/// What an answer that is no success, or no answer at all, means.
-WebhookFailure failure(const Result<HttpAnswer>& answer) {
-  if (!answer) return {answer.error(), std::nullopt};
+/// What an answer that is not a success, or no answer at all, means.
+DeliveryFailure failure(const Result<HttpAnswer>& answer) {
+  if (!answer) return {.error = answer.error()};
   const auto code = [](long status) {
     switch (status) {
       case 410:
@@ -29,34 +28,27 @@ WebhookFailure failure(const Result<HttpAnswer>& answer) {
         return kWebhookStatus;
     }
   };
-  return {Error{std::string(code(answer->status)),
-                fmt::format("the target answered with HTTP {}", answer->status)},
-          answer->retry_after};
+  const std::string_view found = code(answer->status);
+  return {.error = {std::string(found),
+                    fmt::format("the target answered with HTTP {}", answer->status)},
+          .retry_after = answer->retry_after,
+          .is_final = found == kWebhookGone};
 }
 
-/// Whether the answer allows deliveries, and how many. Its status does not count (section 4.2).
-std::optional<WebhookReceipt> permission_in(const HttpAnswer& answer, const std::string& origin) {
+/// Whether the answer allows deliveries. Its status does not count (section 4.2), and a rate that
+/// it asks for is not kept to.
+bool allows(const HttpAnswer& answer, const std::string& origin) {
   const std::string* const allowed = find_header(answer.headers, "WebHook-Allowed-Origin");
-  if (allowed == nullptr || (*allowed != "*" && !same_header(*allowed, origin))) {
-    return std::nullopt;
-  }
-  WebhookReceipt receipt;
-  if (const std::string* const rate = find_header(answer.headers, "WebHook-Allowed-Rate")) {
-    uint32_t per_minute = 0;
-    const char* const end = rate->data() + rate->size();
-    const auto [stop, error] = std::from_chars(rate->data(), end, per_minute);
-    if (error == std::errc() && stop == end && per_minute > 0) receipt.per_minute = per_minute;
-  }
-  return receipt;
+  return allowed != nullptr && (*allowed == "*" || same_header(*allowed, origin));
 }
 
 /// Of an answer that allows nothing: whether it will be the same the next time. 405 is that of a
 /// target that knows nothing of webhooks.
 bool is_refusal(long status) { return status < 500 && status != 410 && status != 429; }
 
-void authorize(HttpRequest& request, const WebhookTarget& target) {
-  if (target.token.empty()) return;
-  request.headers.emplace_back("Authorization", "Bearer " + target.token);
+void authorize(HttpRequest& request, const std::string& token) {
+  if (token.empty()) return;
+  request.headers.emplace_back("Authorization", "Bearer " + token);
 }
 
 }  // namespace
@@ -71,39 +63,35 @@ Webhooks::~Webhooks() {
   answered_.wait(lock, [this] { return under_way_.empty(); });
 }
 
-void Webhooks::deliver(const Event& event, const WebhookTarget& target, Done done) {
-  HttpMessage message =
-      target.is_structured ? encode_http_structured(event) : encode_http_binary(event);
-  HttpRequest request{.url = target.url,
+void Webhooks::deliver(const Event& event, const std::string& url, const std::string& token,
+                       Done done) {
+  HttpMessage message = encode_http_binary(event);
+  HttpRequest request{.url = url,
                       .headers = std::move(message.headers),
                       .body = std::move(message.body),
                       .timeout = settings_.timeout};
   request.headers.emplace_back("WebHook-Request-Origin", settings_.origin);
-  authorize(request, target);
+  authorize(request, token);
 
   const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = permissions_.try_emplace(target.url);
+  const auto [found, is_new] = permissions_.try_emplace(url);
   Permission& permission = found->second;
-  if (permission.granted) {
-    post({std::move(request), std::move(done)}, *permission.granted);
+  if (permission.is_granted) {
+    post({std::move(request), std::move(done)});
     return;
   }
   permission.waiting.push_back({std::move(request), std::move(done)});
-  if (is_new) ask(target);
+  if (is_new) ask(url, token);
 }
 
-void Webhooks::ask(const WebhookTarget& target) {
+void Webhooks::ask(const std::string& url, const std::string& token) {
   HttpRequest request{.method = "OPTIONS",
-                      .url = target.url,
+                      .url = url,
                       .headers = {{"WebHook-Request-Origin", settings_.origin}},
                       .timeout = settings_.timeout};
-  if (settings_.rate) {
-    request.headers.emplace_back("WebHook-Request-Rate", std::to_string(*settings_.rate));
-  }
-  authorize(request, target);
-  send(std::move(request), [this, url = target.url](Result<HttpAnswer> answer) {
-    take_permission(url, std::move(answer));
-  });
+  authorize(request, token);
+  send(std::move(request),
+       [this, url](Result<HttpAnswer> answer) { take_permission(url, std::move(answer)); });
 }
 
 void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer) {
@@ -112,33 +100,33 @@ void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer
     const std::lock_guard lock(mutex_);
     if (closing_) answer = fail(std::string(kHttpCancelled), "the sender of webhooks ends");
     Permission& permission = permissions_[url];
-    if (answer) permission.granted = permission_in(*answer, settings_.origin);
-    if (permission.granted) {
+    if (answer) permission.is_granted = allows(*answer, settings_.origin);
+    if (permission.is_granted) {
       for (Delivery& delivery : std::exchange(permission.waiting, {})) {
-        post(std::move(delivery), *permission.granted);
+        post(std::move(delivery));
       }
       return;
     }
     refused = std::move(permission.waiting);
     permissions_.erase(url);
   }
-  WebhookFailure why = failure(answer);
+  DeliveryFailure why = failure(answer);
   if (answer && is_refusal(answer->status)) {
     why.error = {std::string(kWebhookNotAllowed),
                  fmt::format("the target answered with HTTP {} and does not allow events of \"{}\" "
                              "(WebHook-Allowed-Origin)",
                              answer->status, settings_.origin)};
   }
-  for (const Delivery& delivery : refused) delivery.done(tl::unexpected(why));
+  for (const Delivery& delivery : refused) delivery.done(why);
 }
 
-void Webhooks::post(Delivery delivery, const WebhookReceipt& receipt) {
+void Webhooks::post(Delivery delivery) {
   send(std::move(delivery.request),
-       [done = std::move(delivery.done), receipt](const Result<HttpAnswer>& answer) {
+       [done = std::move(delivery.done)](const Result<HttpAnswer>& answer) {
          if (answer && is_success(*answer)) {
-           done(receipt);
+           done(std::nullopt);
          } else {
-           done(tl::unexpected(failure(answer)));
+           done(failure(answer));
          }
        });
 }

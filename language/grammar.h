@@ -1,7 +1,7 @@
 // The grammar of the definition language as tables: which mappings there are (document 003 and what
-// SEMANTICS.md adds to it), which keys each has, and what may stand behind them. The loader reads
-// by it (language/fields.h), `explain`, `schema` and "did you mean" are made from it: a key that is
-// not here does not exist. Constants, any thread.
+// docs/language.md adds to it), which keys each has, and what may stand behind them. The loader
+// reads by it (language/fields.h), `explain`, `schema` and "did you mean" are made from it: a key
+// that is not here does not exist. Constants, any thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// OwnPolicy: what a call that starts an instance says instead of its workflow (POLICIES.md "The
-// retry model"): its retries and timeouts. It is kept as the JSON text that it was read from. Pure.
+// OwnPolicy: what a call that starts an instance says instead of its workflow: its retries and
+// timeouts. It is kept as the JSON text that it was read from. Pure.
 #pragma once
 
 #include <optional>

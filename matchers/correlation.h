@@ -1,5 +1,5 @@
-// How eventsAnd and eventAnd put events together (SEMANTICS "eventsAnd (start) and eventAnd
-// (state)"): which group an event belongs to, which entry it fills, and when all are filled.
+// How eventsAnd and eventAnd put events together: which group an event belongs to, which entry it
+// fills, and when all are filled.
 #pragma once
 
 #include <cstddef>

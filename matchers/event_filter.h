@@ -1,5 +1,5 @@
 // What a listener asks of an event: its type, and predicates over its context attributes. Plain
-// values; naive_matcher.h defines what they mean (SEMANTICS "Events in" 1 to 3).
+// values; naive_matcher.h defines what they mean.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The glob of `catch` (SEMANTICS "Errors" 1).
+// The glob of `catch`.
 #pragma once
 
 #include <string_view>

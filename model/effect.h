@@ -1,5 +1,5 @@
-// Effect: all that the engine asks of the outside, a closed list. Effects are performed only after
-// the batch that holds them is on disk; those that must survive a crash are rows of that batch.
+// Effect: all that the engine asks of the outside, a closed list. BatchState::stage() sorts them: a
+// row of the batch, an errand for another instance, or an action for after the commit.
 #pragma once
 
 #include <cstdint>
@@ -31,25 +31,6 @@ struct Publish {
 struct SetVariable {
   VariableName name;
   std::optional<Variable> value;
-};
-
-/// Set aside what could not be used, as received, and why.
-struct DeadLetter {
-  std::string space;  ///< name; "default" where the subject did not tell
-  Error reason;
-  uint64_t sequence = 0;
-  NatsMessage message;
-  /// The namespace that had that name when the message was for it; none: the one that has it now.
-  std::optional<NamespaceNumber> number = std::nullopt;
-};
-
-/// The header of a dead letter that has the number of its namespace, or 0 where there was none.
-inline constexpr std::string_view kDeadLetterNamespace = "Millrace-Namespace";
-
-/// What tells a namespace from an earlier one of the same name.
-struct NamespaceIdentity {
-  NamespaceNumber number{};
-  TimePoint created_at;
 };
 
 /// Evaluate what the fast lane does not take. Comes back as EvaluatedInput: `before` and behind it
@@ -118,13 +99,7 @@ struct ReturnResult {
 /// What one instance wants of another.
 using Errand = std::variant<StartChild, CancelChild, ReturnResult>;
 
-/// The outcome of a command.
-struct Answer {
-  uint64_t request = 0;
-  Result<Json> result;
-};
-
-using Effect = std::variant<Publish, SetVariable, DeadLetter, Evaluate, StartChild, CancelChild,
-                            StartTask, StopTask, ReturnResult, Answer>;
+using Effect = std::variant<Publish, SetVariable, Evaluate, StartChild, CancelChild, StartTask,
+                            StopTask, ReturnResult>;
 
 }  // namespace millrace

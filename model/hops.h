@@ -1,6 +1,6 @@
 // Hops: how long a chain of generated events is, each sent by an instance that the one before it
 // had started or woken. The count travels in an attribute of the events, so that workflows that set
-// each other off without end are stopped (ARCHITECTURE, decision 9). Pure.
+// each other off without end are stopped. Pure.
 #pragma once
 
 #include <chrono>

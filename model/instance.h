@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/lazy_json.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
 #include "policies/timeout_policy.h"
@@ -31,7 +32,7 @@ struct Revision {
   auto operator<=>(const Revision&) const = default;
 };
 
-/// SEMANTICS "States, where the document is silent", Statuses.
+/// What an instance shows of where it stands.
 // On disk: never renumber.
 enum class InstanceStatus : uint8_t {
   kPending = 0,
@@ -49,14 +50,6 @@ std::string_view to_string(InstanceStatus status);
 std::optional<InstanceStatus> parse_status(std::string_view text);
 
 inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::kComplete; }
-
-/// An error of a workflow: data that `catch` may take, not an operating error.
-struct WorkflowError {
-  std::string code;
-  std::string message;
-
-  bool operator==(const WorkflowError&) const = default;
-};
 
 /// Where an instance stands within its state. All but kWaiting and kEnded are passing: an instance
 /// found in them after a restart is continued (an evaluation that was under way is made again).
@@ -102,11 +95,11 @@ struct Listener {
 };
 
 /// What came of a call: a value, or the error that the caller is to see as its own.
-using CallResult = tl::expected<LazyJson, WorkflowError>;
+using CallResult = tl::expected<LazyJson, Error>;
 
 /// Why the last attempt of a call that has failed did.
 struct CallFailure {
-  WorkflowError error;  ///< its message is cut to kMostCallFailureBytes
+  Error error;  ///< its message is cut to kMostCallFailureBytes
   TimePoint at;
 
   bool operator==(const CallFailure&) const = default;
@@ -154,7 +147,7 @@ struct Caller {
 /// So many calls may a state make: their rows are all read when one of them ends.
 inline constexpr size_t kMostCalls = 10'000;
 
-/// So deep may subflows be nested; SEMANTICS "Errors" 3.
+/// So deep may subflows be nested; a call beyond that raises direktiv.limits.depth.
 inline constexpr uint32_t kMaxDepth = 20;
 
 struct Instance {
@@ -201,7 +194,7 @@ struct Instance {
   std::vector<std::optional<LazyJson>> slots;
 
   /// The error that the instance will end with: raised and not caught, or the first Error state's.
-  std::optional<WorkflowError> error;
+  std::optional<Error> error;
   /// The state that the failure comes from: it raised the error that nothing caught, or the one
   /// that led to the Error state. A manual retry begins it again. Empty: nothing has failed.
   std::string failed_state;

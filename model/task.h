@@ -138,8 +138,8 @@ struct TaskOutput {
 };
 /// It is over, for good or not.
 struct TaskEnded {
-  tl::expected<std::string, WorkflowError> result;  ///< the bytes of the answer
-  std::vector<TaskVariable> variables;              ///< set together with the result
+  tl::expected<std::string, Error> result;  ///< the bytes of the answer
+  std::vector<TaskVariable> variables;      ///< set together with the result
   /// Of a failure: the service's Retry-After, at most a day.
   std::optional<Duration> retry_after = {};
 };
@@ -158,7 +158,7 @@ inline constexpr std::string_view kTaskSubjectPrefix = "millrace.tasks.";
 /// Neither an answer nor a file may be larger.
 inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
 
-// Error codes of functions (INTERFACES "Functions"); all others are the function's own.
+// Error codes of functions; all others are the function's own.
 
 /// Whoever should do the work can't be reached, or ended without an answer.
 inline constexpr std::string_view kFunctionUnavailable = "millrace.function.unavailable";

@@ -2,16 +2,11 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace millrace {
@@ -33,17 +28,6 @@ std::optional<Pipe> make_pipe() {
   return pipe;
 }
 
-void end(pid_t child) {
-  ::kill(child, SIGKILL);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-bool has_ended(int pidfd) {
-  pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-  return ::poll(&ended, 1, 0) > 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Start start) {
@@ -56,64 +40,33 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Start start) {
   std::optional<Pipe> output = make_pipe();
   std::optional<Pipe> errors = make_pipe();
   if (!input || !output || !errors) return failed();
-  std::vector<char*> argv;
-  for (std::string& part : start.command) argv.push_back(part.data());
-  argv.push_back(nullptr);
-
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child == 0) {  // only calls that are safe between fork and exec
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);  // it died before the line above
-    ::setsid();                             // a Ctrl-C at the terminal is ours to hand on
-    ::dup2(input.fd(), STDIN_FILENO);
-    ::dup2(output->write.fd(), STDOUT_FILENO);
-    ::dup2(errors->write.fd(), STDERR_FILENO);
-    // Libraries leave descriptors open that are not meant for anybody else.
-    ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  if (child < 0) return failed();
-  Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (!pidfd) {  // out of descriptors, say: its end could not be noticed
-    const int why = errno;
-    end(child);
-    errno = why;
-    return failed();
-  }
-  std::unique_ptr<ChildProcess> process(new ChildProcess(child, std::move(pidfd)));
+  LaunchedProcess launched = TRY(launch({.command = std::move(start.command),
+                                         .input = input.fd(),
+                                         .output = output->write.fd(),
+                                         .errors = errors->write.fd()}));
+  std::unique_ptr<ChildProcess> process(new ChildProcess(std::move(launched)));
   process->output_ = {std::move(output->read), std::move(start.output)};
   process->errors_ = {std::move(errors->read), std::move(start.errors)};
   return process;
 }
 
 ChildProcess::~ChildProcess() {
-  if (!code_) end(pid_);
+  if (!code_) kill_process(process_);
 }
 
 void ChildProcess::wait_for(std::vector<pollfd>& list) const {
-  for (const Descriptor* const file : {&pidfd_, &output_.file, &errors_.file}) {
+  for (const Descriptor* const file : {&process_.pidfd, &output_.file, &errors_.file}) {
     if (*file) list.push_back({.fd = file->fd(), .events = POLLIN, .revents = 0});
   }
 }
 
 std::optional<int> ChildProcess::look() {
   if (code_) return code_;
-  const bool over = has_ended(pidfd_.fd());  // asked first: what is read then is the whole
+  // Asked first: what is read then is the whole. Something that it has left behind may hold the
+  // streams open: what is not in them by now is not its own.
+  code_ = wait_for_end(process_, Duration(0));
   output_.read();
   errors_.read();
-  // Something that it has left behind may hold the streams open: what is not in them by now is not
-  // its own.
-  if (!over) return std::nullopt;
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return code_;
 }
 

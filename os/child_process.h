@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include "base/result.h"
 #include "os/descriptor.h"
+#include "os/launch.h"
 
 namespace millrace {
 
@@ -52,10 +52,9 @@ class ChildProcess {
     void read();
   };
 
-  ChildProcess(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  explicit ChildProcess(LaunchedProcess process) : process_(std::move(process)) {}
 
-  pid_t pid_;
-  Descriptor pidfd_;
+  LaunchedProcess process_;
   Stream output_;
   Stream errors_;
   std::optional<int> code_;

@@ -9,8 +9,14 @@ namespace millrace {
 Result<ScratchFolder> ScratchFolder::make(const std::string& name) {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) return fail("scratch.folder", "there is no folder for temporary files");
+  return make_in(parent, name);
+}
+
+Result<ScratchFolder> ScratchFolder::make_in(const std::filesystem::path& parent,
+                                             const std::string& name) {
   std::string path = (parent / (name + "-XXXXXX")).string();
-  if (error || ::mkdtemp(path.data()) == nullptr) {
+  if (::mkdtemp(path.data()) == nullptr) {
     return fail("scratch.folder", fmt::format("no folder can be made in {}", parent.string()));
   }
   return ScratchFolder(path);

@@ -1,5 +1,5 @@
-// ScratchFolder: a new folder among the system's temporary files, gone with all that is in it when
-// its owner is: for a store that nobody keeps. One thread.
+// ScratchFolder: a new folder, gone with all that is in it when its owner is: for a store that is
+// not kept, and for tests. One thread.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,11 @@ namespace millrace {
 
 class ScratchFolder {
  public:
-  /// `name` begins the name of the folder. Error `scratch.folder`.
+  /// A folder among the system's temporary files; `name` begins its name. Error `scratch.folder`.
   static Result<ScratchFolder> make(const std::string& name);
+  /// The same in `parent`.
+  static Result<ScratchFolder> make_in(const std::filesystem::path& parent,
+                                       const std::string& name);
   ~ScratchFolder();
   ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ScratchFolder& operator=(ScratchFolder&&) = delete;

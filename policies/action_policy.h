@@ -1,5 +1,5 @@
 // What an action has of policies: those that stand nearest to it, and for what they leave open
-// those that stand farther away (POLICIES.md). Immutable values, any thread.
+// those that stand farther away. Immutable values, any thread.
 #pragma once
 
 #include <array>

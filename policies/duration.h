@@ -1,4 +1,4 @@
-// Span: a duration as a workflow writes it (POLICIES.md "Durations"), with the one parser for all
+// Span: a duration as a workflow writes it, with the one parser for all
 // of them. A span in months has no fixed length: ask `after` for a moment, at the moment it starts.
 // Pure values, any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// When something that failed is tried again, and how long to wait before (POLICIES.md "The retry
-// model"). Which attempt it was is the caller's to count and to keep. Immutable, any thread.
+// When something that failed is tried again, and how long to wait before. Which attempt it was is
+// the caller's to count and to keep. Immutable, any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long an action may take (POLICIES.md "The timeout model"). Each timeout is a deadline,
+// How long an action may take. Each timeout is a deadline,
 // counted from a moment that the caller knows and keeps. Immutable values, any thread.
 #pragma once
 

@@ -8,7 +8,7 @@ namespace {
 /// Signs of life of one that never ends: more than any scenario waits for.
 constexpr int kMostHeartbeats = 10'000;
 
-TaskEnded ended(const tl::expected<Json, WorkflowError>& result) {
+TaskEnded ended(const tl::expected<Json, Error>& result) {
   if (!result) return {.result = tl::unexpected(result.error())};
   return {.result = dump_json(*result)};
 }

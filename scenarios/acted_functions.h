@@ -25,7 +25,7 @@ struct Performance {
   std::optional<Duration> takes = Duration(0);   ///< from when it begins; nullopt: for ever
   bool answers = true;                           ///< else it falls silent then
   bool is_mute = false;  ///< that it begins and lives is told only to who asks
-  tl::expected<Json, WorkflowError> result = Json();
+  tl::expected<Json, Error> result = Json();
 };
 
 class ActedFunctions final : public TaskRunner {

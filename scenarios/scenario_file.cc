@@ -9,6 +9,7 @@
 #include "language/fields.h"
 #include "scenarios/scenario_grammar.h"
 #include "states/state.h"
+#include "states/workflow.h"
 
 namespace millrace {
 namespace {
@@ -139,8 +140,8 @@ class Reader {
     if (!part.answers && !fields.has("takes")) part.takes.reset();
     if (const Node* const value = fields.node("return")) part.result = to_json(*value);
     fields.object("error", [&](Fields& error) {
-      part.result = tl::unexpected(
-          WorkflowError{error.required_string("code"), error.string("msg").value_or("")});
+      part.result =
+          tl::unexpected(Error{error.required_string("code"), error.string("msg").value_or("")});
     });
     if (fields.has("return") && fields.has("error")) {
       fields.report("error", "scenario.performance", "it either returns something or fails");

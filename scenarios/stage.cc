@@ -18,7 +18,7 @@ constexpr int kQuietRounds = 16;
 
 }  // namespace
 
-Stage::Stage(StageParts parts) : parts_(std::move(parts)) {}
+Stage::Stage(StageParts parts) : parts_(std::move(parts)), intake_(parts_.intake) {}
 
 Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   std::unique_ptr<Stage> stage(new Stage(std::move(parts)));
@@ -27,18 +27,19 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   stage->processor_ =
       std::make_unique<Processor>(ProcessorParts{.environment = *stage->environment_,
                                                  .clock = given.clock,
+                                                 .intake = stage->intake_,
                                                  .publisher = given.publisher,
                                                  .functions = given.functions,
                                                  .webhooks = given.webhooks,
                                                  .evaluate = given.evaluate,
-                                                 .loader = load_stored,
+                                                 .definitions = stage->definitions_,
                                                  .make_id = given.make_id,
                                                  .id_key = given.id_key,
                                                  .begun_tasks = stage->begun_tasks_,
                                                  .metrics = stage->metrics_},
                                   given.processor);
   TRY(stage->processor_->load());
-  given.broker.start(stage->processor_->cursor(), *stage->processor_);
+  given.broker.start(stage->processor_->cursor(), stage->intake_);
   return stage;
 }
 
@@ -46,7 +47,7 @@ Stage::~Stage() { parts_.broker.stop(); }
 
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);
-  const bool told = parts_.functions.pump(*processor_);
+  const bool told = parts_.functions.pump(intake_);
   return processor_->turn() || moved || told;
 }
 
@@ -78,8 +79,8 @@ std::optional<Duration> Stage::next_due() const {
 
 Result<Json> Stage::command(Command command) {
   const auto answer = std::make_shared<std::optional<Result<Json>>>();
-  processor_->command(std::move(command),
-                      [answer](Result<Json> result) { *answer = std::move(result); });
+  intake_.command(std::move(command),
+                  [answer](Result<Json> result) { *answer = std::move(result); });
   TRY(settle());
   if (!*answer) return fail("stage.unanswered", "the command was not answered");
   return std::move(**answer);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "broker/memory_broker.h"
+#include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/service/queries.h"
@@ -35,6 +36,7 @@ struct StageParts {
   IdMaker make_id;
   std::string id_key = {};  ///< Lookup::id_key
   EnvironmentOptions store;
+  IntakeLimits intake;
   ProcessorOptions processor;
   std::function<bool()> give_up;  ///< asked by settle() in each round; may be empty
 };
@@ -47,6 +49,7 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
+  Intake& intake() { return intake_; }
   Processor& processor() { return *processor_; }
   Environment& environment() { return *environment_; }
   Metrics& metrics() { return metrics_; }
@@ -80,7 +83,9 @@ class Stage {
   StageParts parts_;
   Metrics metrics_;
   BegunTasks begun_tasks_;
-  Queries queries_{load_stored, begun_tasks_};
+  DefinitionCache definitions_{load_stored};
+  Queries queries_{definitions_, begun_tasks_};
+  Intake intake_;
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
 };

@@ -219,17 +219,16 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
   visit.tell(HistoryKind::kTimedOut,
              Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
   if (call.status == Call::Status::kRunning) visit.stop_call(index);
-  WorkflowError error{
-      std::string(error_code(kind)),
-      fmt::format("attempt {} of function \"{}\" did not {} within {}", call.attempt,
-                  action(index).function->id, wanted_by(kind), timeout.span.text)};
+  Error error{std::string(error_code(kind)),
+              fmt::format("attempt {} of function \"{}\" did not {} within {}", call.attempt,
+                          action(index).function->id, wanted_by(kind), timeout.span.text)};
   if (timeout.expiry == Timeout::Expiry::kCancels) return GiveUp{std::move(error)};
   return failed(visit, index, std::move(error),
                 timeout.expiry == Timeout::Expiry::kRetryable ? MayRetry::kYes : MayRetry::kNo);
 }
 
 /// Where one success is enough nothing is raised that could be caught.
-Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+Outcome CallingState::failed(Visit& visit, size_t index, Error error, MayRetry may_retry,
                              TimePoint retry_from) const {
   Call& call = visit.calls()[index];
   call.last_error = {.error = {error.code, shorten(error.message, kMostCallFailureBytes)},
@@ -251,7 +250,7 @@ Outcome CallingState::failed(Visit& visit, size_t index, WorkflowError error, Ma
       visit.arm_calls();
       return Wait{};
     }
-    error = std::get<WorkflowError>(std::move(next));
+    error = std::get<Error>(std::move(next));
   }
   finish(call, {});
   call.status = Call::Status::kFailed;

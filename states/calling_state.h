@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "expressions/template.h"
-#include "model/workflow.h"
+#include "model/definition.h"
 #include "policies/retry_policy.h"
 #include "states/state.h"
 #include "states/visit.h"
@@ -72,7 +72,7 @@ class CallingState : public State {
   enum class MayRetry { kNo, kYes };
   ActionPolicy policy(const Visit& visit, size_t index) const;
   TimeoutPolicy timeouts(const Visit& visit, size_t index) const;
-  Outcome failed(Visit& visit, size_t index, WorkflowError error, MayRetry may_retry,
+  Outcome failed(Visit& visit, size_t index, Error error, MayRetry may_retry,
                  TimePoint retry_from = {}) const;
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
   Outcome overdue(Visit& visit, size_t index, TimePoint until) const;

@@ -1,5 +1,5 @@
 // eventAnd (document 003, "EventAndState"): waits until every one of its events has come. One event
-// fills one entry at most; a timeout keeps none of them (SEMANTICS "eventsAnd … eventAnd" 1, 3).
+// fills one entry at most; a timeout keeps none of them.
 #include <map>
 
 #include "states/event_pattern.h"

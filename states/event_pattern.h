@@ -29,7 +29,7 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 
 /// The filters of all patterns, in order, evaluated in one go over the visit's data. A value that
 /// is wholly one jq(…) is data and compared for equality; inside a longer string its result is
-/// quoted, so that no data can widen a pattern (SEMANTICS "Events in" 3). Raises direktiv.event.jq.
+/// quoted, so that no data can widen a pattern. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
 /// What is stored of an event: its payload, or with `capture: event` the event in JSON form.

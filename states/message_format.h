@@ -1,5 +1,4 @@
-// MessageFormat: the `message` of an Error state, printf's format with JSON values as arguments
-// (SEMANTICS "Errors" 4).
+// MessageFormat: the `message` of an Error state, printf's format with JSON values as arguments.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ double draw(const FailedAttempt& failed) {
                     std::to_string(failed.attempt)});
 }
 
-WorkflowError used_up(const RetryPolicy& policy, const FailedAttempt& failed) {
-  const WorkflowError& last = failed.error;
+Error used_up(const RetryPolicy& policy, const FailedAttempt& failed) {
+  const Error& last = failed.error;
   switch (policy.used_up) {
     case RetryPolicy::UsedUp::kLast:
       break;

@@ -1,5 +1,5 @@
 // Retrying: what follows when an attempt has failed, whatever it was an attempt of: an action, a
-// state, or the whole workflow (POLICIES.md "The retry model"). Pure.
+// state, or the whole workflow. Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct FailedAttempt {
   TimePoint first_at;    ///< when the first attempt was scheduled
   TimePoint now;
   TimePoint retry_from;  ///< before that there is no other attempt, whatever the policy says
-  const WorkflowError& error;
+  const Error& error;
   bool is_caught = false;  ///< a `catch` takes the error
 };
 
 /// When the next attempt is due, or the error that is raised instead.
-using AfterFailure = std::variant<TimePoint, WorkflowError>;
+using AfterFailure = std::variant<TimePoint, Error>;
 
 AfterFailure after_failure(const RetryPolicy& policy, const FailedAttempt& failed);
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/event.h"
+#include "model/definition.h"
 #include "model/instance.h"
-#include "model/workflow.h"
 
 namespace millrace {
 
@@ -31,11 +31,11 @@ struct Leave {
 struct Wait {};
 /// An error of the workflow, for `catch`.
 struct Raise {
-  WorkflowError error;
+  Error error;
 };
 /// The instance ends, cancelled: neither `catch` nor a retry policy is asked.
 struct GiveUp {
-  WorkflowError error;
+  Error error;
 };
 /// An evaluation is under way; the same call is made again once its result is there.
 struct Park {};
@@ -125,7 +125,7 @@ struct StateType {
   std::unique_ptr<const State> (*load)(StateFields& fields, StateCommon common);
 };
 
-/// The type of that name (spellings of SEMANTICS "Loading" 5 included), or null.
+/// The type of that name (other accepted spellings included), or null.
 const StateType* find_state_type(std::string_view name);
 
 /// All types, for "did you mean".

@@ -17,7 +17,7 @@
 #include "language/findings.h"
 #include "language/policy_fields.h"
 #include "matchers/event_filter.h"
-#include "model/workflow.h"
+#include "model/definition.h"
 #include "policies/duration.h"
 #include "states/event_pattern.h"
 
@@ -116,7 +116,7 @@ class StateFields {
 
   /// `event: {type, context}`.
   EventPattern required_event(std::string_view key);
-  /// An item of `events`, flat or with an `event` in it (SEMANTICS "Loading" 5).
+  /// An item of `events`, flat or with an `event` in it.
   EventPattern event_of_entry();
   /// The same for a start, where no jq may stand.
   StartEvent required_start_event(std::string_view key);

@@ -9,12 +9,13 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "states/child_id.h"
 
 namespace millrace {
 namespace {
 
 /// What fits into one message of a broker with the default max_payload of 1 MiB, with room for
-/// headers (ARCHITECTURE, decision 10).
+/// headers.
 constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
 /// A JSON text grows at most sixfold when its characters are escaped, bytes less in Base64.
@@ -26,7 +27,7 @@ constexpr size_t kEnvelopeBytes = 512;
 /// How many programs go to a worker in one round trip.
 constexpr size_t kQueriesAtOnce = 1'000;
 
-Outcome raise(const EvaluationError& error) { return Raise{{error.code, error.message}}; }
+Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
 
 Raise data_too_deep() {
   return {
@@ -34,23 +35,6 @@ Raise data_too_deep() {
 }
 
 constexpr std::string_view kTooDeep = "direktiv.limits.depth";
-
-/// The id of a child is that of its call, so that the same inputs make the same instances: the time
-/// and the index first, for keys in order, then 62 bits of a fingerprint. An answer to a task is
-/// known by this id alone, so the fingerprint is keyed: nobody can guess the ids of others' tasks.
-InstanceId child_id(std::string_view key, const Caller& caller, TimePoint now) {
-  const auto bytes = [](auto number) {
-    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  const Fingerprint print =
-      keyed_fingerprint(key, {to_string(caller.instance), bytes(caller.entered),
-                              bytes(caller.index), bytes(caller.attempt)});
-  std::array<uint8_t, 10> rest{};
-  std::copy_n(print.begin(), rest.size(), rest.begin());
-  rest[0] = static_cast<uint8_t>(caller.index >> 8);
-  rest[1] = static_cast<uint8_t>(caller.index);
-  return make_instance_id(now, rest);
-}
 
 bool is_too_large(const Event& event) {
   const auto size_of = [](const std::optional<std::string>& text) {
@@ -477,7 +461,7 @@ void Visit::set_variable(VariableScope scope, const std::string& key,
       SetVariable{.name = {owner_of(instance_, scope), key}, .value = std::move(value)});
 }
 
-void Visit::fail_at_end(WorkflowError error) {
+void Visit::fail_at_end(Error error) {
   acted_ = true;
   if (instance_.error) return;
   tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));

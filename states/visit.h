@@ -135,7 +135,7 @@ class Visit {
 
   /// The error that the instance ends with; the first one stays (Error states). It takes the place
   /// of an older `.error` in the data.
-  void fail_at_end(WorkflowError error);
+  void fail_at_end(Error error);
 
   /// Adds a record to the instance's history.
   void tell(HistoryKind kind, LazyJson detail);

@@ -160,14 +160,14 @@ class Writer {
     return value.kind() == JV_KIND_ARRAY ? write_array(value, depth) : write_object(value, depth);
   }
 
-  tl::expected<std::string, EvaluationError> finish(bool written) && {
+  Result<std::string> finish(bool written) && {
     if (written && text_.size() > kMaxResultBytes) written = fail(result_too_large());
     if (!written) return tl::unexpected(std::move(failure_));
     return std::move(text_);
   }
 
  private:
-  bool fail(tl::unexpected<EvaluationError> failure) {
+  bool fail(tl::unexpected<Error> failure) {
     failure_ = std::move(failure).value();
     return false;
   }
@@ -236,7 +236,7 @@ class Writer {
 
   const Literals& literals_;
   std::string text_;
-  EvaluationError failure_;
+  Error failure_;
 };
 
 /// What a switch takes for a match, on a jq value: is_true, where NaN is the null it is written as.
@@ -440,11 +440,10 @@ Status JqProgram::check(std::span<const std::string> programs) {
   return {};
 }
 
-tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, TimePoint now,
-                                                          Query::Mode mode) {
+Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::Mode mode) {
   const JqInput::Value& value = *input.value_;
   if (value.json.kind() == JV_KIND_INVALID) {
-    return evaluation_failed(kJqBadCommand, "jq does not take the input");
+    return fail(std::string(kJqBadCommand), "jq does not take the input");
   }
   jq_state* jq = state_->jq;
   // Ends the run, so that the state holds no value until the next one.
@@ -461,7 +460,7 @@ tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, 
     Jv next(jq_next(jq));
     if (next.kind() == JV_KIND_INVALID) {
       if (jv_invalid_has_msg(next.copy()) != 0) {
-        return evaluation_failed(kJqBadCommand, error_text(Jv(jv_invalid_get_msg(next.copy()))));
+        return fail(std::string(kJqBadCommand), error_text(Jv(jv_invalid_get_msg(next.copy()))));
       }
       break;
     }
@@ -470,13 +469,13 @@ tl::expected<std::string, EvaluationError> JqProgram::run(const JqInput& input, 
       continue;
     }
     if (result) {
-      return evaluation_failed(kJqBadCommand, "the program has several results, one is wanted");
+      return fail(std::string(kJqBadCommand), "the program has several results, one is wanted");
     }
     result = std::move(next);
   }
   if (is_condition) return "false";
   if (!result) {
-    return evaluation_failed(kJqBadCommand, "the program has no result, one is wanted");
+    return fail(std::string(kJqBadCommand), "the program has no result, one is wanted");
   }
   Writer writer(value.literals);
   const bool written = writer.write(*result);

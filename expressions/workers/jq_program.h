@@ -58,8 +58,7 @@ class JqProgram {
   /// The JSON text of the result; in mode kCondition `true` or `false`. `now` is what `now` yields.
   /// Integers past 2^53 have the digits of the input where only one literal of it can be meant.
   /// Error: direktiv.jq.badCommand.
-  tl::expected<std::string, EvaluationError> run(const JqInput& input, TimePoint now,
-                                                 Query::Mode mode);
+  Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode);
 
  private:
   struct State;

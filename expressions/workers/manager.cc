@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "expressions/workers/jq_program.h"
-#include "expressions/workers/worker.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -21,8 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How often a job is begun on workers that die of it, and on those that reach its timeout.
-constexpr int kMaxDeaths = 2;
+/// How often a job is begun on workers that reach its timeout.
 constexpr int kMaxTimeouts = 2;
 
 /// A job shares a worker with others if the last evaluations of its lane were quick.
@@ -32,25 +24,12 @@ constexpr size_t kMostTogether = 16;
 constexpr size_t kMostSharedBytes = size_t{16} << 10;  // of a request
 constexpr size_t kMostKeptBytes = size_t{1} << 20;     // of the room that requests took
 
-constexpr auto kStartTimeout = 10s;
-constexpr std::chrono::steady_clock::duration kFirstPause = 50ms;
-constexpr std::chrono::steady_clock::duration kLongestPause = 5s;
 constexpr int kUnavailableAfter = 3;  // failed starts in a row
 
 constexpr Duration kLongestTimeout = 24h;
 /// Allowances are of processor time, so that a busy machine makes no program slow. But not beyond
 /// so many times as long.
 constexpr int kMostWaiting = 10;
-
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("the jq worker died of signal {}", WTERMSIG(status));
-  if (WEXITSTATUS(status) == kNotConfinedExit) return "the jq worker cannot be confined (seccomp)";
-  return fmt::format("the jq worker ended with exit code {}", WEXITSTATUS(status));
-}
-
-/// Whether somebody else ended it: no program brings SIGKILL upon its worker, and what we kill we
-/// do not hear of.
-bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
 /// What a process has computed; that of one that has ended is unknown, and long enough.
 std::chrono::steady_clock::duration computed_by(clockid_t cpu) {
@@ -61,10 +40,11 @@ std::chrono::steady_clock::duration computed_by(clockid_t cpu) {
 
 }  // namespace
 
-JqPool::Manager::Manager(JqLauncher launcher, Settings settings, int wake_fd)
+JqPool::Manager::Manager(JqLauncher launcher, Settings settings,
+                         std::unique_ptr<PolledMailbox<Job>> submitted)
     : program_(launcher.program()),
       settings_(settings),
-      wake_fd_(wake_fd),
+      submitted_(std::move(submitted)),
       launcher_(std::move(launcher)),
       slots_(settings.workers + settings.slow_workers) {
   for (size_t i = settings.workers; i < slots_.size(); ++i) slots_[i].slow = true;
@@ -72,39 +52,22 @@ JqPool::Manager::Manager(JqLauncher launcher, Settings settings, int wake_fd)
 }
 
 JqPool::Manager::~Manager() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  eventfd_write(wake_fd_, 1);
+  submitted_->close();
   thread_.join();
-  close(wake_fd_);
 }
 
-void JqPool::Manager::submit(Job job) {
-  bool is_first = false;  // the thread is woken once for all that it finds there
-  {
-    const std::lock_guard lock(mutex_);
-    is_first = submitted_.empty();
-    submitted_.push_back(std::move(job));
-    ++stats_.waiting;
-  }
-  if (is_first) eventfd_write(wake_fd_, 1);
-}
+void JqPool::Manager::submit(Job job) { submitted_->put(std::move(job)); }
 
 JqPool::Stats JqPool::Manager::stats() const {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  Stats stats = stats_;
+  stats.waiting += submitted_->size();
+  return stats;
 }
 
 void JqPool::Manager::run() {
   name_thread("manager");
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) break;
-    }
-    take_submitted();
+  while (take_submitted()) {
     fill_slots();
     start_workers();
     if (failed_starts_ >= kUnavailableAfter) give_up_checks();
@@ -117,13 +80,16 @@ void JqPool::Manager::run() {
 
 // Jobs find their slots.
 
-void JqPool::Manager::take_submitted() {
-  std::deque<Job> jobs;
+/// False: the pool ends.
+bool JqPool::Manager::take_submitted() {
+  std::optional<std::vector<Job>> jobs;
   {
-    const std::lock_guard lock(mutex_);
-    jobs.swap(submitted_);
+    const std::lock_guard lock(mutex_);  // so that stats() counts each job once
+    jobs = submitted_->take();
+    if (!jobs) return false;
+    stats_.waiting += jobs->size();
   }
-  for (Job& job : jobs) {
+  for (Job& job : *jobs) {
     job.number = ++last_job_;
     if (job.kind == Job::Kind::kEvaluation && is_slow(job.lane)) {
       enqueue_slow(std::move(job));
@@ -131,6 +97,7 @@ void JqPool::Manager::take_submitted() {
       queue_.push_back(std::move(job));
     }
   }
+  return true;
 }
 
 bool JqPool::Manager::is_slow(uint64_t lane) {
@@ -197,139 +164,6 @@ JqPool::Manager::Slot* JqPool::Manager::slot_for_slow_work() {
   return free;
 }
 
-// Workers come and go.
-
-void JqPool::Manager::start_workers() {
-  const Clock::time_point now = Clock::now();
-  if (next_start_ > now) return;
-  if (!launcher_) {
-    Result<JqLauncher> launcher = JqLauncher::start(program_);
-    if (!launcher) return start_failed(launcher.error().message);
-    launcher_.emplace(*std::move(launcher));
-  }
-  for (Slot& slot : slots_) {
-    if (slot.worker != 0 || (slot.slow && slot.jobs.empty())) continue;
-    slot.worker = ++last_worker_;
-    slot.deadline = now + kStartTimeout;
-    ++own_stats_.started;
-    if (const Status asked = launcher_->start_worker(slot.worker, slot.slow); !asked) {
-      return launcher_ended(asked.error().message);
-    }
-  }
-}
-
-/// The next start comes after a pause, the longer the more have failed.
-void JqPool::Manager::start_failed(std::string problem) {
-  ++failed_starts_;
-  ++own_stats_.start_failures;
-  own_stats_.last_problem = std::move(problem);
-  const auto pause = kFirstPause * (1 << std::min(failed_starts_ - 1, 10));
-  next_start_ = Clock::now() + std::min(pause, kLongestPause);
-}
-
-void JqPool::Manager::give_up_checks() {
-  publish_stats();
-  for (Slot& slot : slots_) {
-    if (!slot.jobs.empty() && slot.jobs.front().kind == Job::Kind::kCheck && slot.worker == 0) {
-      finish(slot, Job::End::kUnavailable, own_stats_.last_problem);
-    }
-  }
-  const auto checks = std::stable_partition(
-      queue_.begin(), queue_.end(), [](const Job& job) { return job.kind != Job::Kind::kCheck; });
-  for (auto check = checks; check != queue_.end(); ++check) {
-    check->done(Job::End::kUnavailable, {}, own_stats_.last_problem);
-  }
-  queue_.erase(checks, queue_.end());
-}
-
-void JqPool::Manager::take_notices() {
-  while (launcher_) {
-    Result<std::optional<JqLauncher::Notice>> notice = launcher_->next();
-    if (!notice) return launcher_ended(notice.error().message);
-    if (!*notice) return;
-    take_notice(**std::move(notice));
-  }
-}
-
-void JqPool::Manager::take_notice(JqLauncher::Notice notice) {
-  const auto slot = std::find_if(slots_.begin(), slots_.end(),
-                                 [&](const Slot& one) { return one.worker == notice.worker; });
-  if (slot == slots_.end()) return;  // we ended it
-  switch (notice.kind) {
-    case JqLauncher::Notice::Kind::kStarted:
-      slot->socket = std::move(notice.socket);
-      clock_getcpuclockid(notice.number, &slot->cpu);
-      return;
-    case JqLauncher::Notice::Kind::kNotStarted:
-      forget_worker(*slot);
-      return start_failed(
-          fmt::format("no jq worker can be started: {}", std::strerror(notice.number)));
-    case JqLauncher::Notice::Kind::kEnded:
-      receive(*slot);  // its last words
-      if (slot->worker == notice.worker) worker_ended(*slot, notice.number);
-      return;
-  }
-}
-
-/// Its workers end with it, through no fault of their jobs.
-void JqPool::Manager::launcher_ended(std::string problem) {
-  launcher_.reset();
-  for (Slot& slot : slots_) forget_worker(slot);
-  start_failed(std::move(problem));
-}
-
-void JqPool::Manager::worker_ended(Slot& slot, int status) {
-  const bool at_work = slot.stage != Stage::kNone;
-  forget_worker(slot);
-  if (!at_work) return start_failed(describe(status));
-  if (was_killed(status)) return;  // the job is begun anew
-  const bool out_of_memory = WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryExit;
-  died_of_its_job(slot, out_of_memory ? Job::End::kOutOfMemory : Job::End::kCrashed,
-                  describe(status));
-}
-
-void JqPool::Manager::talks_nonsense(Slot& slot) {
-  const bool at_work = slot.stage != Stage::kNone;
-  end_worker(slot);
-  const char* const problem = "the jq worker says what cannot be understood";
-  if (!at_work) return start_failed(problem);
-  died_of_its_job(slot, Job::End::kCrashed, problem);
-}
-
-void JqPool::Manager::died_of_its_job(Slot& slot, Job::End end, std::string problem) {
-  ++own_stats_.crashed;
-  own_stats_.last_problem = std::move(problem);
-  if (slot.jobs.size() > 1) return ask_each_alone(slot);
-  if (++slot.jobs.front().deaths == kMaxDeaths) finish(slot, end, own_stats_.last_problem);
-}
-
-/// One of them ended the worker. Alone it will be seen to do so again.
-void JqPool::Manager::ask_each_alone(Slot& slot) {
-  for (; !slot.jobs.empty(); slot.jobs.pop_back()) {
-    quick_.erase(slot.jobs.back().lane);
-    queue_.push_front(std::move(slot.jobs.back()));
-  }
-}
-
-void JqPool::Manager::forget_worker(Slot& slot) {
-  slot.worker = 0;
-  slot.socket.reset();
-  slot.ready = false;
-  slot.reader = {};
-  slot.outgoing = {};
-  slot.sent = 0;
-  slot.stage = Stage::kNone;
-}
-
-void JqPool::Manager::end_worker(Slot& slot) {
-  const uint32_t worker = slot.worker;
-  forget_worker(slot);
-  if (!launcher_) return;
-  if (const Status asked = launcher_->kill_worker(worker); !asked) {
-    launcher_ended(asked.error().message);
-  }
-}
-
 // Jobs and workers talk.
 
 void JqPool::Manager::begin(Slot& slot) {
@@ -361,7 +195,8 @@ void JqPool::Manager::allow(Slot& slot, Clock::duration allowance) {
 }
 
 void JqPool::Manager::wait() {
-  std::vector<pollfd> fds{{wake_fd_, POLLIN, 0}, {launcher_ ? launcher_->fd() : -1, POLLIN, 0}};
+  std::vector<pollfd> fds{{submitted_->fd(), POLLIN, 0},
+                          {launcher_ ? launcher_->fd() : -1, POLLIN, 0}};
   std::vector<Slot*> polled;
   Clock::time_point next = Clock::time_point::max();
   for (Slot& slot : slots_) {
@@ -384,10 +219,6 @@ void JqPool::Manager::wait() {
     timeout = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
   }
   if (poll(fds.data(), fds.size(), timeout) <= 0) return;
-  if (fds[0].revents != 0) {
-    eventfd_t count = 0;
-    eventfd_read(wake_fd_, &count);
-  }
   for (size_t i = 0; i < polled.size(); ++i) {
     const pollfd& happened = fds[i + 2];
     if (polled[i]->socket.fd() != happened.fd) continue;  // it was ended meanwhile
@@ -557,7 +388,6 @@ void JqPool::Manager::publish_stats() {
   }
   for (const auto& [number, lane] : lanes_) own_stats_.waiting += lane.queue.size();
   const std::lock_guard lock(mutex_);
-  own_stats_.waiting += submitted_.size();
   stats_ = own_stats_;
 }
 

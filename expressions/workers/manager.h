@@ -14,6 +14,7 @@
 #include <ctime>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "expressions/workers/launcher.h"
 #include "expressions/workers/pool.h"
 #include "expressions/workers/wire.h"
+#include "os/mailbox.h"
 
 namespace millrace {
 
@@ -57,8 +59,8 @@ struct Job {
 
 class JqPool::Manager {
  public:
-  /// Takes over `wake_fd`, an eventfd.
-  Manager(JqLauncher launcher, Settings settings, int wake_fd);
+  /// `submitted` has a descriptor.
+  Manager(JqLauncher launcher, Settings settings, std::unique_ptr<PolledMailbox<Job>> submitted);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -102,7 +104,7 @@ class JqPool::Manager {
   };
 
   void run();
-  void take_submitted();
+  bool take_submitted();
   bool is_slow(uint64_t lane);
   void enqueue_slow(Job job);
   void fill_slots();
@@ -138,7 +140,7 @@ class JqPool::Manager {
 
   const std::string program_;  ///< what launchers are started from
   const Settings settings_;
-  const int wake_fd_;
+  const std::unique_ptr<PolledMailbox<Job>> submitted_;
 
   // the manager thread's
   std::optional<JqLauncher> launcher_;  // none: it ended, and is to be started again
@@ -154,9 +156,7 @@ class JqPool::Manager {
   Stats own_stats_;
 
   mutable std::mutex mutex_;  // guards what follows
-  std::deque<Job> submitted_;
-  bool stopping_ = false;
-  Stats stats_;
+  Stats stats_;               // but for those that wait in submitted_
 
   std::thread thread_;  // last: it uses all of the above
 };

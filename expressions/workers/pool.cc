@@ -9,10 +9,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/check.h"
+#include "base/defaults.h"
 #include "expressions/jq_syntax.h"
 #include "expressions/workers/manager.h"
 #include "expressions/workers/wire.h"
@@ -29,19 +28,16 @@ constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
-/// Of an evaluation that says nothing else.
-constexpr Duration kTaskTime{10'000};
-
 /// A reply of a worker is checked like any other JSON from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
-    return evaluation_failed(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand,
-                             reply.text);
+    return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
+                reply.text);
   }
   Result<Json> value = parse_json(reply.text);
   if (value) return *std::move(value);
-  return evaluation_failed(kJqBadCommand,
-                           fmt::format("the result is no JSON: {}", value.error().message));
+  return fail(std::string(kJqBadCommand),
+              fmt::format("the result is no JSON: {}", value.error().message));
 }
 
 /// `modes` are those of the queries, in order.
@@ -57,14 +53,14 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
   const bool is_schema = modes[results.size()] == Query::Mode::kSchema;
   const std::string_view what = is_schema ? "the validation" : "the jq program";
   if (end == Job::End::kTimedOut) {
-    results.push_back(evaluation_failed(
-        kTaskTimeout, fmt::format("{} was stopped after {} ms", what, timeout.count())));
+    results.push_back(fail(std::string(kTaskTimeout),
+                           fmt::format("{} was stopped after {} ms", what, timeout.count())));
   } else if (end == Job::End::kOutOfMemory) {
     results.push_back(
-        evaluation_failed(kJqMemory, fmt::format("{} needs more memory than it may have", what)));
+        fail(std::string(kJqMemory), fmt::format("{} needs more memory than it may have", what)));
   } else {
-    results.push_back(evaluation_failed(is_schema ? kSchemaFailed : kJqBadCommand,
-                                        fmt::format("{} cannot be evaluated: {}", what, problem)));
+    results.push_back(fail(std::string(is_schema ? kSchemaFailed : kJqBadCommand),
+                           fmt::format("{} cannot be evaluated: {}", what, problem)));
   }
   return results;
 }
@@ -78,16 +74,15 @@ struct JqPool::Verdict {
 };
 
 Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings settings) {
-  const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd < 0) {
+  auto submitted = std::make_unique<PolledMailbox<Job>>();
+  if (submitted->fd() < 0) {
     return fail("jq.pool", fmt::format("no eventfd for the jq pool: {}", std::strerror(errno)));
   }
   try {
     return std::unique_ptr<JqPool>(
-        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, wake_fd),
+        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, std::move(submitted)),
                    settings.checks_at_once));
   } catch (const std::system_error& e) {
-    close(wake_fd);
     return fail("jq.pool", fmt::format("no thread for the jq pool: {}", e.what()));
   }
 }
@@ -101,7 +96,7 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
   Job job;
   job.request = wire::encode(evaluation);
   job.lane = evaluation.lane;
-  job.timeout = evaluation.timeout.value_or(kTaskTime);
+  job.timeout = evaluation.timeout.value_or(defaults::kTaskTimeout);
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);

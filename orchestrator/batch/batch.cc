@@ -6,8 +6,14 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
+#include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/outgoing/messages.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "os/crash_point.h"
 #include "states/state.h"
 
@@ -67,16 +73,6 @@ Status Batch::go_on(TimePoint now) {
   return errands_.run(now);
 }
 
-Status Batch::apply(const Input& input) {
-  TRY(std::visit([&](const auto& what) { return take(input.time, what); }, input.what));
-  return errands_.run(input.time);
-}
-
-Status Batch::apply(TimePoint now, const EventInput& input) {
-  TRY(take(now, input));
-  return errands_.run(now);
-}
-
 Result<bool> Batch::set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id) {
   Touched* const touched = TRY(instances_.touch(now, space, id));
   if (touched == nullptr) return false;
@@ -120,45 +116,53 @@ void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
 // Events.
 
 Status Batch::take(TimePoint now, const EventInput& input) {
+  draft_.in_hand.take_event(input.sequence);
   ++draft_.outcome.counts.events;
   moved_to(input.sequence, input.stamped);
-  const auto space = draft_.catalog.find_namespace(input.space);
-  if (!space) {
-    return draft_.dead_letter({.space = input.space,
-                               .reason = {"namespace.not_found",
-                                          fmt::format("there is no namespace \"{}\"", input.space)},
-                               .sequence = input.sequence,
-                               .message = event_message(input.space, input.event.event())});
-  }
-  const Attributes& attributes = input.event.attributes();
-  const Targets targets = draft_.waiting.match(input.space, attributes);
-  const bool kept = draft_.recent.wants(*space, attributes.type());
-  const bool matched = !targets.starts.empty() || !targets.instances.empty();
-  if (!matched) ++draft_.outcome.counts.events_unmatched;
-  if (!matched && !kept) return {};
-  const Event event = input.event.event();
-  const Fingerprint known_as = fingerprint_of(input.space, event);
   TRY(draft_.dedupe.move_to(draft_.tx, input.stamped));
-  if (draft_.dedupe.seen(known_as) || draft_.recent.seen(known_as)) {
-    ++draft_.outcome.counts.events_duplicate;
-    return {};
+  const EventRoute route = route_event(views_, input, limits_.woken);
+  const bool is_unmatched = route.kind != EventRoute::Kind::kNoNamespace && !route.matched;
+  if (is_unmatched) ++draft_.outcome.counts.events_unmatched;
+  switch (route.kind) {
+    case EventRoute::Kind::kNoNamespace:
+      return refuse(input);
+    case EventRoute::Kind::kUnmatched:
+      return {};
+    case EventRoute::Kind::kDuplicate:
+      ++draft_.outcome.counts.events_duplicate;
+      return {};
+    case EventRoute::Kind::kTargets:
+      return send_to(now, input.sequence, route);
   }
-  const bool too_many = targets.instances.size() > limits_.woken;
-  if (kept || too_many) draft_.recent.keep(draft_.tx, *space, event, known_as);
+  return {};
+}
 
-  bool had_effect = too_many;
-  for (const StartTarget& target : targets.starts) {
-    had_effect |= TRY(offer_start(now, input.sequence, event, target));
+Status Batch::refuse(const EventInput& input) {
+  return draft_.dead_letter(
+      {.space = input.space,
+       .reason = {"namespace.not_found", fmt::format("there is no namespace \"{}\"", input.space)},
+       .sequence = input.sequence,
+       .message = event_message(input.space, input.event.event())});
+}
+
+Status Batch::send_to(TimePoint now, uint64_t sequence, const EventRoute& route) {
+  const bool kept = route.is_wanted;
+  if (kept || route.fans_out) {
+    draft_.recent.keep(draft_.tx, route.space, route.event, route.known_as);
   }
-  if (too_many) {
-    TRY(fan_outs_.begin(targets.instances));
+  bool had_effect = route.fans_out;
+  for (const StartTarget& target : route.targets.starts) {
+    had_effect |= TRY(offer_start(now, sequence, route.event, target));
+  }
+  if (route.fans_out) {
+    TRY(fan_outs_.begin(route.targets.instances));
   } else {
-    for (const InstanceTarget& target : targets.instances) {
-      had_effect |= TRY(offer(now, event, target, kept));
+    for (const InstanceTarget& target : route.targets.instances) {
+      had_effect |= TRY(offer(now, route.event, target, kept));
     }
-    woken_ += targets.instances.size();
+    woken_ += route.targets.instances.size();
   }
-  if (had_effect) draft_.dedupe.add(known_as);
+  if (had_effect) draft_.dedupe.add(route.known_as);
   return {};
 }
 
@@ -177,6 +181,7 @@ Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarge
 }
 
 Status Batch::take(TimePoint, const UnreadableInput& input) {
+  draft_.in_hand.take_event(input.sequence);
   ++draft_.outcome.counts.events_unreadable;
   moved_to(input.sequence, input.stamped);
   return draft_.dead_letter(
@@ -231,6 +236,7 @@ Status Batch::take(TimePoint now, const TimerInput& input) {
 }
 
 Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
+  draft_.in_hand.take_instance({owner.space, owner.instance});
   Touched* const touched = TRY(instances_.touch(now, owner.space, owner.instance));
   if (touched == nullptr) return {};
   if (!fan_outs_.empty()) TRY(instances_.offer_recent(now, *touched));
@@ -285,6 +291,7 @@ Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedu
 // Results.
 
 Status Batch::take(TimePoint now, const EvaluatedInput& input) {
+  draft_.in_hand.take_instance({input.space, input.instance});
   Touched* const touched = TRY(instances_.touch(now, input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Resumed{.step = input.step, .results = input.results}));
@@ -295,7 +302,9 @@ Status Batch::take(TimePoint now, const EvaluatedInput& input) {
 
 Status Batch::take(TimePoint now, const TaskInput& input) {
   const InstanceId& task = input.report.task;
+  if (input.stored) draft_.after_commit(StoredReport{input.stored});
   const TaskInHand* const known = draft_.tasks.find(task);
+  if (known != nullptr) draft_.in_hand.take_instance({known->space, known->by});
   if (known == nullptr || !draft_.catalog.has_namespace(known->space)) return {};
   if (input.report.space && !is_space(known->space, *input.report.space)) {
     ++draft_.outcome.counts.answers_stray;
@@ -309,7 +318,8 @@ Status Batch::take(TimePoint now, const TaskInput& input) {
     draft_.tasks.looked(task);
     return known->caller ? fire_calls(now, *known) : Status();
   }
-  if (const auto after = draft_.tasks.heard(task)) draft_.outcome.begun_after.push_back(*after);
+  if (const auto after = draft_.tasks.heard(task))
+    draft_.outcome.counts.begun_after.push_back(*after);
   if (!known->caller) return {};
   if (std::holds_alternative<TaskStarted>(what)) {
     return tell_caller(now, *known, Begun{*known->caller});
@@ -335,7 +345,7 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
     if (draft_.tasks.find(task) == nullptr) return {};
   }
   draft_.tasks.end(draft_.tx, task);
-  draft_.outcome.ended_tasks.push_back(task);
+  draft_.after_commit(EndedTask{task});
   for (const TaskVariable& one : told.variables) {
     Variable value = one.value;
     value.sealed = value.sealed || known.sealed;
@@ -343,7 +353,7 @@ Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& know
                    value);
   }
   if (!known.caller) return {};
-  CallResult result = tl::unexpected(WorkflowError());
+  CallResult result = tl::unexpected(Error());
   if (told.result) {
     result = json_of_answer(*told.result);
   } else {
@@ -384,6 +394,7 @@ Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
 }
 
 Status Batch::take(TimePoint now, const ContinueInput& input) {
+  draft_.in_hand.take_instance({input.space, input.instance});
   Touched* const touched = TRY(instances_.touch(now, input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Proceed{}));
@@ -393,23 +404,24 @@ Status Batch::take(TimePoint now, const ContinueInput& input) {
 // Commands.
 
 Status Batch::take(TimePoint now, const CommandInput& input) {
-  Result<Commands::Progress> progress = commands_.carry_out(now, input.command);
+  Result<CommandProgress> progress = carry_out({.now = now,
+                                                .draft = draft_,
+                                                .instances = instances_,
+                                                .schedules = schedules_,
+                                                .purges = purges_},
+                                               input.command);
   if (!progress) {
     // What is damaged stays so: this command is refused, and the batch goes on.
     const bool is_lost =
         progress.error().code.starts_with("store.") && !is_damaged_row(progress.error());
     if (is_lost) return tl::unexpected(progress.error());
-    answer(input.request, tl::unexpected(progress.error()));
+    draft_.after_commit(Answer{input.request, tl::unexpected(progress.error())});
   } else if (auto* const rest = std::get_if<Command>(&*progress)) {
-    draft_.outcome.rest.push_back({input.request, std::move(*rest)});
+    draft_.after_commit(CommandInput{input.request, std::move(*rest)});
   } else {
-    answer(input.request, std::get<Json>(std::move(*progress)));
+    draft_.after_commit(Answer{input.request, std::get<Json>(std::move(*progress))});
   }
   return {};
-}
-
-void Batch::answer(uint64_t request, Result<Json> result) {
-  draft_.outcome.effects.emplace_back(Answer{.request = request, .result = std::move(result)});
 }
 
 Result<BatchOutcome> Batch::finish(TimePoint now) {

@@ -8,15 +8,16 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/input.h"
 #include "orchestrator/batch/batch_state.h"
-#include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/batch/errands.h"
+#include "orchestrator/batch/event_router.h"
 #include "orchestrator/batch/fan_outs.h"
 #include "orchestrator/batch/groups.h"
+#include "orchestrator/batch/input.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/schedules.h"
+#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 
@@ -57,10 +58,14 @@ class Batch {
   /// batch.
   bool is_full() const { return woken_ >= limits_.woken; }
 
-  /// Applies one input. An error is one of the store's: the batch is lost, and so are the caches.
-  Status apply(const Input& input);
-  /// The same for an event, which is not copied.
-  Status apply(TimePoint now, const EventInput& input);
+  /// Applies one input and the errands that it makes: an event, a message that is not one, a due
+  /// timer, the results of an evaluation, a report of a task or its silence, a command, or an
+  /// instance that is to go on. An error is one of the store's: the batch is lost.
+  template <class Input>
+  Status apply(TimePoint now, const Input& input) {
+    TRY(take(now, input));
+    return errands_.run(now);
+  }
 
   /// Fails an instance that the process has died of; false: it does not live.
   Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
@@ -91,6 +96,10 @@ class Batch {
   Status take(TimePoint now, const ContinueInput& input);
   Status take(TimePoint now, const CommandInput& input);
 
+  Status refuse(const EventInput& input);
+  /// Takes the event where the router sends it.
+  Status send_to(TimePoint now, uint64_t sequence, const EventRoute& route);
+
   Status hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
               const TaskEnded& told);
   bool is_space(NamespaceNumber space, std::string_view name) const;
@@ -109,10 +118,10 @@ class Batch {
                            const StartTarget& target);
   /// Whether the event, which is `kept` or not, woke it.
   Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
-  void answer(uint64_t request, Result<Json> result);
   void moved_to(uint64_t sequence, TimePoint stamped);
 
   Draft draft_;
+  RouteViews views_{draft_.catalog, draft_.waiting, draft_.recent, draft_.dedupe};
   BatchLimits limits_;
   Instances instances_{draft_};
   FanOuts fan_outs_{draft_, instances_};
@@ -120,7 +129,6 @@ class Batch {
   Groups groups_{draft_, instances_};
   Schedules schedules_{draft_, instances_};
   Purges purges_{draft_, groups_};
-  Commands commands_{draft_, instances_, groups_, schedules_, purges_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   /// As the last commit left them. The cursor may be ahead of the one that is written.

@@ -12,12 +12,14 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "model/dead_letter.h"
 #include "model/effect.h"
-#include "model/input.h"
 #include "orchestrator/batch/crash_note.h"
+#include "orchestrator/batch/input.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -28,6 +30,8 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/outgoing/webhooks.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -48,25 +52,41 @@ struct BatchCounts {
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
-  uint64_t rows_purged = 0;          ///< of deleted namespaces
-  uint64_t answers_stray = 0;        ///< given for another namespace than the task's
-  uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute that a start correlates by
-  uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
-  uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
-  std::array<uint64_t, 8> ended{};   ///< by InstanceStatus
+  uint64_t rows_purged = 0;           ///< of deleted namespaces
+  uint64_t answers_stray = 0;         ///< given for another namespace than the task's
+  uint64_t groups_uncorrelated = 0;   ///< events that lack an attribute that a start correlates by
+  uint64_t groups_expired = 0;        ///< events whose lifespan in an eventsAnd group ended
+  uint64_t groups_closed = 0;         ///< events of eventsAnd groups that a new revision closed
+  std::array<uint64_t, 8> ended{};    ///< by InstanceStatus
+  std::vector<Duration> begun_after;  ///< being handed out, of tasks that were begun with
 };
 
-/// What is to be done once the batch is on disk.
+/// The answer to a command.
+struct Answer {
+  uint64_t request = 0;
+  Result<Json> result;
+};
+/// A task has ended by itself.
+struct EndedTask {
+  InstanceId task;
+};
+/// A report of a task is on disk, or of no use.
+struct StoredReport {
+  std::function<void()> stored;
+};
+struct InstanceEnd {
+  InstanceId instance;
+};
+
+/// What is done once the batch is on disk, a closed list (loop/after_commit.h): a message that it
+/// put into the outbox, a task to be handed out or stopped, an expression to be evaluated, an
+/// answer; of commands and steps that were too much for one batch, what is left.
+using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
+                                 Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
+
+/// What became of a batch.
 struct BatchOutcome {
-  std::vector<Effect> effects;            ///< Evaluate and Answer; the others are rows
-  std::vector<ContinueInput> unfinished;  ///< to be given to the next batch
-  std::vector<CommandInput> rest;         ///< of commands that were too much for one batch; as well
-  std::vector<std::pair<NamespaceNumber, InstanceId>> ended;
-  std::vector<NumberedMessage> messages;  ///< that it has put into the outbox
-  std::vector<StartTask> tasks;           ///< to be handed out
-  std::vector<InstanceId> stopped_tasks;  ///< that are waited for no longer,
-  std::vector<InstanceId> ended_tasks;    ///< and whose end was told
-  std::vector<Duration> begun_after;      ///< being handed out, of those that were begun with
+  std::vector<AfterCommit> actions;
   BatchCounts counts;
 };
 
@@ -106,6 +126,11 @@ struct Draft : BatchParts {
   Result<uint64_t> next(Counter counter);
   /// The one that was given last.
   Result<uint64_t> last(Counter counter);
+
+  /// Sorts what a step of that instance asks for: into a row of the batch, an errand for another
+  /// instance, or an action for after the commit.
+  Status stage(const Instance& instance, Effect effect);
+  void after_commit(AfterCommit action) { outcome.actions.push_back(std::move(action)); }
 
   /// Puts a message into the outbox.
   Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,

@@ -1,7 +1,7 @@
 #include "orchestrator/batch/check_instance.h"
 
 #include "orchestrator/engine/fit.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "model/instance.h"
-#include "model/workflow.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

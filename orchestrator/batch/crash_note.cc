@@ -69,9 +69,7 @@ std::string render(const InHand::Left& note) {
 }  // namespace
 
 InHand::~InHand() {
-  if (file_ < 0) return;
-  g_file = -1;
-  ::close(file_);
+  if (file_) g_file = -1;
 }
 
 bool InHand::is_poison(const Left& left) {
@@ -127,15 +125,15 @@ Result<std::optional<InHand::Left>> InHand::read(const std::filesystem::path& fo
 
 Status InHand::open(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "in-hand";
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::string line(kLine, '\0');
-  const ssize_t size = file_ < 0 ? -1 : ::pread(file_, line.data(), line.size(), 0);
+  const ssize_t size = !file_ ? -1 : ::pread(file_.fd(), line.data(), line.size(), 0);
   if (size < 0) {
     return fail("store.io", fmt::format("opening {}: {}", path.string(), std::strerror(errno)));
   }
   line.resize(static_cast<size_t>(size));
   left_ = parse(line);
-  g_file = file_;
+  g_file = file_.fd();
   return {};
 }
 
@@ -183,7 +181,7 @@ void InHand::write_line(std::string_view line) {
   padded.resize(kLine - 1, ' ');
   padded += '\n';
   // Not to be able to write it (a full disk) costs the note, and nothing else.
-  if (file_ >= 0 && ::pwrite(file_, padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
+  if (file_ && ::pwrite(file_.fd(), padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
     spdlog::warn("the note of what is in hand could not be written: {}", std::strerror(errno));
   }
 }

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -90,7 +91,7 @@ class InHand {
   void write(const Left& note);
   void write_line(std::string_view line);
 
-  int file_ = -1;
+  Descriptor file_;
   std::optional<Left> left_;
   bool careful_ = false;
   Left now_;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/store/rows/head_rows.h"
+
 namespace millrace {
 namespace {
 
@@ -130,7 +132,7 @@ Result<bool> Errands::is_wanted(TimePoint now, NamespaceNumber space, const Call
          touched->instance.calls[caller.index].id == child;
 }
 
-Status Errands::refuse(TimePoint now, const StartChild& errand, WorkflowError error) {
+Status Errands::refuse(TimePoint now, const StartChild& errand, Error error) {
   if (!errand.caller) {
     spdlog::warn("instance {} could start no detached subflow: {}", to_string(errand.by),
                  error.message);

@@ -40,7 +40,7 @@ class Errands {
   /// Whether the caller still waits for that child's result.
   Result<bool> is_wanted(TimePoint now, NamespaceNumber space, const Caller& caller,
                          const InstanceId& child);
-  Status refuse(TimePoint now, const StartChild& errand, WorkflowError error);
+  Status refuse(TimePoint now, const StartChild& errand, Error error);
 
   Draft& draft_;
   Instances& instances_;

@@ -1,9 +1,9 @@
 // FanOuts: events that concern more instances than one batch may wake. Such an event is held among
-// the recent ones (recent.h), and batch by batch some more of its targets are offered what was kept
-// for them. Whoever is concerned by something else before its turn comes is offered first, so each
-// instance sees its events in their order. A row says that the event is under way; whom it has
-// still to reach is found by matching again: those it has woken listen from behind it. Engine
-// thread only.
+// the recent ones (orchestrator/memory/kept_events.h), and batch by batch some more of its targets
+// are offered what was kept for them. Whoever is concerned by something else before its turn comes
+// is offered first, so each instance sees its events in their order. A row says that the event is
+// under way; whom it has still to reach is found by matching again: those it has woken listen from
+// behind it. Engine thread only.
 #pragma once
 
 #include <cstddef>

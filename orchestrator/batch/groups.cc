@@ -12,8 +12,7 @@ namespace millrace {
 
 namespace {
 
-/// Each payload under its type, in entry order; a type that several entries have holds an array
-/// (SEMANTICS "Events in" 6).
+/// Each payload under its type, in entry order; a type that several entries have holds an array.
 Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
   std::map<std::string, std::vector<Json>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {

@@ -1,4 +1,4 @@
-// Groups: the events that wait for an eventsAnd start to be whole (SEMANTICS "eventsAnd"). Each
+// Groups: the events that wait for an eventsAnd start to be whole. Each
 // group of a workflow has a queue for every entry of the start; when all have an event, the heads
 // start one instance. Rows of the store; the timers of lifespans are in Waiting. Engine thread
 // only.
@@ -10,6 +10,7 @@
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
@@ -19,7 +20,7 @@ namespace millrace {
 Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
                    std::span<const Event> events, const Event& last);
 
-/// Whether groups made for one start fit the other (SEMANTICS "eventsAnd" 2).
+/// Whether groups made for one start fit the other.
 bool same_groups(const Start& a, const Start& b);
 
 class Groups {

@@ -8,8 +8,15 @@
 #include "model/hops.h"
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {
@@ -39,13 +46,6 @@ bool ends_with(const std::vector<HistoryRecord>& history, const LazyJson& data) 
 /// null: there is none.
 std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) {
   return json ? json->shared_text() : nullptr;
-}
-
-std::optional<Errand> as_errand(Effect& effect) {
-  if (auto* start = std::get_if<StartChild>(&effect)) return std::move(*start);
-  if (auto* cancel = std::get_if<CancelChild>(&effect)) return std::move(*cancel);
-  if (auto* result = std::get_if<ReturnResult>(&effect)) return std::move(*result);
-  return std::nullopt;
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& en
     return instance.id;
   }
   TRY(draft_.tell(instance, touched.history, 1));
-  draft_.outcome.unfinished.push_back({instance.space, instance.id});
+  draft_.after_commit(ContinueInput{instance.space, instance.id});
   TRY(note(instance));
   return instance.id;
 }
@@ -159,7 +159,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, cons
         draft_.errands.push_back(
             {ReturnResult{.space = space,
                           .to = *head.caller,
-                          .result = tl::unexpected(WorkflowError{
+                          .result = tl::unexpected(Error{
                               "direktiv.cancels.api", "the subflow was damaged and is removed"})},
              draft_.recent.last()});
       }
@@ -167,11 +167,11 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber space, cons
   }
   for (const InstanceId& task : draft_.tasks.of(id)) {
     draft_.tasks.end(draft_.tx, task);
-    draft_.outcome.stopped_tasks.push_back(task);
+    draft_.after_commit(StopTask{task});
   }
   draft_.recent.forget(id);
   TRY(draft_.waiting.update("", Instance{.id = id, .space = space}));
-  draft_.outcome.ended.emplace_back(space, id);
+  draft_.after_commit(InstanceEnd{id});
   return removed;
 }
 
@@ -233,26 +233,10 @@ Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulu
   } else {
     for (HistoryRecord& record : result.history) touched.history.push_back(std::move(record));
   }
-  for (Effect& effect : result.effects) {
-    if (const auto* publish = std::get_if<Publish>(&effect)) {
-      TRY(take(instance, *publish));
-    } else if (auto errand = as_errand(effect)) {
-      draft_.errands.push_back({std::move(*errand), draft_.recent.last()});
-    } else if (const auto* variable = std::get_if<SetVariable>(&effect)) {
-      take(*variable);
-    } else if (auto* task = std::get_if<StartTask>(&effect)) {
-      draft_.tasks.begin(draft_.tx, *task);
-      draft_.outcome.tasks.push_back(std::move(*task));
-    } else if (const auto* stopped = std::get_if<StopTask>(&effect)) {
-      draft_.tasks.end(draft_.tx, stopped->task);
-      draft_.outcome.stopped_tasks.push_back(stopped->task);
-    } else {
-      draft_.outcome.effects.push_back(std::move(effect));
-    }
-  }
-  if (result.unfinished) draft_.outcome.unfinished.push_back({instance.space, instance.id});
+  for (Effect& effect : result.effects) TRY(draft_.stage(instance, std::move(effect)));
+  if (result.unfinished) draft_.after_commit(ContinueInput{instance.space, instance.id});
   if (has_ended(instance.status)) {
-    draft_.outcome.ended.emplace_back(instance.space, instance.id);
+    draft_.after_commit(InstanceEnd{instance.id});
     draft_.living.ended(instance.revision.workflow);
     ++draft_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
@@ -280,39 +264,6 @@ Status Instances::note(const Instance& instance) {
   draft_.recent.update(instance,
                        TRY(draft_.catalog.awaited(draft_.tx, instance.revision, instance.state)));
   return {};
-}
-
-Status Instances::take(const Instance& instance, const Publish& asked) {
-  if (hops_of(asked.event) > kMaxHops) return set_aside(instance, asked);
-  if (!asked.at) return draft_.publish(asked.space, instance.id, asked.event, instance.sealed);
-  const uint64_t number = TRY(draft_.next(Counter::kDelayed));
-  write_delayed(draft_.tx, number,
-                {.space = asked.space,
-                 .instance = instance.id,
-                 .at = *asked.at,
-                 .event = encode_json_event(asked.event),
-                 .sealed = instance.sealed});
-  draft_.waiting.arm_delayed(number, *asked.at);
-  return {};
-}
-
-void Instances::take(const SetVariable& asked) {
-  if (asked.value) {
-    write_variable(draft_.tx, asked.name, *asked.value);
-  } else {
-    erase_variable(draft_.tx, asked.name);
-  }
-}
-
-Status Instances::set_aside(const Instance& instance, const Publish& asked) {
-  const std::string& space = draft_.catalog.name_of(asked.space);
-  return draft_.dead_letter(
-      {.space = space,
-       .reason = {std::string(kHopsError),
-                  fmt::format("event {} would be the {}th in a chain of generated events",
-                              asked.event.id, kMaxHops + 1)},
-       .message = event_message(space, asked.event)},
-      instance.sealed);
 }
 
 Result<Instances::Some> Instances::living(

@@ -11,6 +11,7 @@
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/store_lookup.h"
+#include "orchestrator/engine/runs.h"
 
 namespace millrace {
 
@@ -107,9 +108,6 @@ class Instances {
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
-  Status take(const Instance& instance, const Publish& asked);
-  void take(const SetVariable& asked);
-  Status set_aside(const Instance& instance, const Publish& asked);
 
   Draft& draft_;
   StoreLookup lookup_{draft_.tx, draft_.catalog, draft_.id_key};

@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
@@ -248,7 +252,7 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
     case Step::kTasks:
       return purge_tasks(tx, space, job.at, budget, [&](const InstanceId& task) {
         draft_.tasks.end(tx, task);
-        draft_.outcome.stopped_tasks.push_back(task);
+        draft_.after_commit(StopTask{task});
       });
     case Step::kHooks:
       return purge_hooks(tx, space, job.at, budget, [&](uint64_t number, const HookRecord& record) {

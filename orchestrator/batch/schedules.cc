@@ -1,5 +1,7 @@
 #include "orchestrator/batch/schedules.h"
 
+#include "orchestrator/store/rows/catalog_rows.h"
+
 namespace millrace {
 
 void Schedules::set(TimePoint now, WorkflowNumber workflow, const std::optional<Cron>& before,

@@ -1,4 +1,4 @@
-// Schedules: starts that come by the clock (SEMANTICS "scheduled"). A workflow with a cron has a
+// Schedules: starts that come by the clock. A workflow with a cron has a
 // row that says from when its next tick is counted, and a timer for that tick in Waiting. What was
 // missed, for whatever reason, is made up for by one start. Engine thread only.
 #pragma once

@@ -2,9 +2,10 @@
 
 #include <utility>
 
-#include "orchestrator/store/rows/secrets.h"
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 

@@ -7,6 +7,10 @@
 #include "cloudevents/subject.h"
 #include "model/variable.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {
@@ -105,7 +109,7 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
     return value(
         fmt::format("its subject is {}, and its event of type {}", message.subject, event->type));
   }
-  const std::string expected = hexadecimal(fingerprint({*space, event->source, event->id}));
+  const std::string expected = to_hex(fingerprint({*space, event->source, event->id}));
   if (*id != expected) {
     value(fmt::format("its Nats-Msg-Id is {}, and that of its event in {} is {}", printable(*id),
                       *space, expected));

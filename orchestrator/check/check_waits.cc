@@ -8,7 +8,8 @@
 #include "matchers/pattern.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
-#include "orchestrator/engine/engine.h"
+#include "orchestrator/engine/runs.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "states/state.h"
 #include "states/visit.h"
 

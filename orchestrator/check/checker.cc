@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 namespace {
@@ -32,12 +33,6 @@ std::string printable(std::string_view text) {
       out += fmt::format("\\x{:02x}", byte);
     }
   }
-  return out;
-}
-
-std::string hexadecimal(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return out;
 }
 
@@ -184,7 +179,7 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       finding.key = std::to_string(key.u64());
   }
   if (key.done()) return;
-  finding.key = "0x" + hexadecimal(place.key);
+  finding.key = "0x" + to_hex(place.key);
   finding.space.clear();
   finding.instance.reset();
 }

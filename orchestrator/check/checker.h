@@ -17,23 +17,23 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/codec.h"
+#include "base/event.h"
 #include "base/json.h"
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/purge.h"
-#include "orchestrator/store/rows/records.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 
 /// The bytes of a key or a header as a person can read them.
 std::string printable(std::string_view text);
-std::string hexadecimal(std::string_view bytes);
-inline std::string hexadecimal(const Fingerprint& bytes) {
-  return hexadecimal(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
 
 class Checker {
  public:
@@ -114,18 +114,24 @@ class Checker {
   const Known& find_living(NamespaceNumber space, const InstanceId& id);
   bool exists(NamespaceNumber space, const InstanceId& id) const;
 
-  // The catalog (check_catalog.cc).
+  // Meta (check_meta.cc).
 
   void check_meta();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
   void check_group_purges();
   void check_retired(const Place& place, std::string_view value);
+  void check_retired_workflows();
+
+  // The catalog (check_catalog.cc).
+
   void check_namespaces();
   void check_workflows();
-  void check_retired_workflows();
   void check_definitions();
   void check_schedules();
+
+  // Groups (check_groups.cc).
+
   void check_groups();
   void check_group_counts(const Place& place, std::string_view value);
   void check_group_event(const Place& place, std::string_view value);
@@ -138,7 +144,6 @@ class Checker {
   // Instances (check_instances.cc).
 
   struct Walked;  ///< an instance as its rows come by
-  void check_inbox();
   void check_instances(Table table);
   void check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                  std::optional<uint32_t> index);
@@ -148,12 +153,19 @@ class Checker {
   void check_status(const Walked& one);
   void check_place_in_workflow(const Walked& one, const Workflow& workflow);
   void check_relations(const Walked& one);
+
+  // History (check_history.cc).
+
   void check_history(Walked& one, const Workflow* workflow);
   void check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                          const Workflow* workflow);
   void check_end(const Walked& one, const HistoryRecord& record);
   void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
+
+  // Errands and tasks (check_tasks.cc).
+
+  void check_inbox();
   void check_tasks();
   /// The call that `caller` names, if it runs and is waited for; nullopt: there is none, or it
   /// cannot be known (`known` is false then).

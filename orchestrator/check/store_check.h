@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/workflow.h"
 #include "orchestrator/check/finding.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/transaction.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

@@ -22,6 +22,7 @@
 #include "orchestrator/definition/lint_idle.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
+#include "orchestrator/definition/lint_retries.h"
 #include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
@@ -129,6 +130,7 @@ class Linter {
     lint_errors(document_, context_.loads, findings_);
     lint_events(document_, findings_);
     lint_timeouts(document_, context_.loads, findings_);
+    lint_retries(document_, findings_);
     lint_idle(document_, context_.loads, findings_);
   }
 

@@ -1,6 +1,6 @@
 // The checks of lint that compare times: a timeout, a delay or a wait before an attempt that
-// another timeout always comes before, and keys of retry policies that change nothing. Private to
-// orchestrator/definition/. Pure.
+// another timeout always comes before. What stands within one retry policy is lint_retries.h's.
+// Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Adds `lint.timeout_never`, `lint.wait_never`, `lint.retry_never` and `lint.retry_hidden`. Of a
-/// definition that does not load nothing is said of what other places decide about.
+/// Adds `lint.timeout_never`, `lint.wait_never` and `lint.retry_hidden`. A definition that does not
+/// load gets none that depends on other places.
 void lint_timeouts(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // The loader: a definition's text (YAML or JSON) → a Workflow, or all that is wrong with it, in one
-// pass. Strict: SEMANTICS "Loading". What a state type's own fields are is in its file in states/.
-// Pure; jq programs that the fast lane does not take are checked by the function it is given.
+// pass. Strict: a key that the grammar does not have is a mistake. What a state type's own fields
+// are is in its file in states/. Pure; jq programs that the fast lane does not take are checked by
+// the function it is given.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@
 #include "base/result.h"
 #include "language/document.h"
 #include "language/findings.h"
-#include "model/workflow.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

@@ -5,17 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 
-void EndWaiters::add(std::vector<EndWaiter> waiters) {
+void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
   for (EndWaiter& waiter : waiters) {
     const auto space = catalog_.find_namespace(waiter.space);
     Result<std::optional<Instance>> instance = std::optional<Instance>();
     if (space) instance = read_living_head(view_, *space, waiter.id);
     if (instance && *instance && !has_ended((*instance)->status)) {
-      const Duration deadline = waiter.deadline;
+      const Duration deadline = elapsed + waiter.at_most;
       const InstanceId id = waiter.id;
       by_instance_.emplace(id, waiters_.emplace(deadline, std::move(waiter)));
     } else {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orchestrator/loop/intake.h"
+#include "orchestrator/loop/work.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/store/transaction.h"
 
@@ -16,8 +17,9 @@ class EndWaiters {
  public:
   EndWaiters(const View& view, const Catalog& catalog) : view_(view), catalog_(catalog) {}
 
-  /// Answers those at once whose instance has ended, or is not there.
-  void add(std::vector<EndWaiter> waiters);
+  /// Answers those at once whose instance has ended, or is not there. `elapsed` here and below is
+  /// Clock::elapsed().
+  void add(std::vector<EndWaiter> waiters, Duration elapsed);
   /// The instance has ended, and that is on disk.
   void on_end(const InstanceId& id);
   /// Answers those whose time is over with `wait.timeout`.

@@ -11,20 +11,11 @@ namespace millrace {
 namespace {
 
 /// Acknowledgements of the broker are no reason for a commit of their own, unless they are many.
-constexpr size_t kManySettlements = Outbox::kWindow / 2;
+constexpr size_t kManyAcks = Outbox::kWindow / 2;
 
 Error stopping() { return {"stopping", "millrace is stopping; ask again"}; }
 
 }  // namespace
-
-bool Work::empty() const {
-  return size() == 0 && settlements.empty() && deliveries_made.empty() && links.empty() &&
-         waiters.empty();
-}
-
-size_t Work::size() const {
-  return deliveries.size() + commands.size() + results.size() + tasks.size() + continues.size();
-}
 
 bool makes_room(const Command& command) {
   return std::holds_alternative<CancelInstance>(command) ||
@@ -37,7 +28,7 @@ bool makes_room(const Command& command) {
 
 bool Intake::deliver(std::vector<Delivery> deliveries) {
   std::unique_lock guard(lock_);
-  if (!refuses_deliveries_) note_links(deliveries);
+  if (!refuses_deliveries_) note_changes(deliveries);
   room_came_.wait(guard, [&] {
     return refuses_deliveries_ || deliveries_.size() < limits_.waiting_deliveries;
   });
@@ -49,12 +40,13 @@ bool Intake::deliver(std::vector<Delivery> deliveries) {
 }
 
 /// What the outbox has to know does not wait until there is room for it: it may be what makes room.
-void Intake::note_links(const std::vector<Delivery>& deliveries) {
+void Intake::note_changes(const std::vector<Delivery>& deliveries) {
   for (const Delivery& delivery : deliveries) {
     const auto* const opened = std::get_if<StreamOpened>(&delivery);
     if (opened == nullptr && !std::holds_alternative<StreamLost>(delivery)) continue;
-    links_.push_back({.openings = openings_});
-    if (opened != nullptr) links_.back().opened = *opened;
+    StreamChange& change = lanes_.stream_changes.emplace_back();
+    change.openings = openings_;
+    if (opened != nullptr) change.opened = *opened;
     work_came_.notify_one();
   }
 }
@@ -75,7 +67,7 @@ void Intake::command(Command command, Done done) {
   }
   const uint64_t request = ++last_request_;
   asked_.emplace(request, std::move(done));
-  commands_.push_back({request, std::move(command)});
+  lanes_.commands.push_back({request, std::move(command)});
   work_came_.notify_one();
 }
 
@@ -99,30 +91,30 @@ void Intake::wait_for_end(EndWaiter waiter) {
     guard.unlock();
     return waiter.done(tl::unexpected(stopping()));
   }
-  waiters_.push_back(std::move(waiter));
+  lanes_.waiters.push_back(std::move(waiter));
   work_came_.notify_one();
 }
 
-void Intake::evaluated(EvaluatedInput input) {
+void Intake::put(EvaluatedInput input) {
   crash_point(CrashPoint::kEvaluated);
   const std::lock_guard guard(lock_);
-  results_.push_back(std::move(input));
+  lanes_.evaluated.push_back(std::move(input));
   crash_point(CrashPoint::kResultQueued);
   work_came_.notify_one();
 }
 
-void Intake::told(TaskNews news) {
+void Intake::report(TaskReport report, std::function<void()> stored) {
   crash_point(CrashPoint::kTold);
   const std::lock_guard guard(lock_);
-  tasks_.push_back(std::move(news));
+  lanes_.tasks.push_back({std::move(report), std::move(stored)});
   crash_point(CrashPoint::kToldQueued);
   work_came_.notify_one();
 }
 
-void Intake::delivered(DeliveryOutcome outcome) {
+void Intake::put(WebhookResult result) {
   crash_point(CrashPoint::kDeliveryTold);
   const std::lock_guard guard(lock_);
-  deliveries_made_.push_back(std::move(outcome));
+  lanes_.webhook_results.push_back(std::move(result));
   crash_point(CrashPoint::kDeliveryQueued);
   work_came_.notify_one();
 }
@@ -132,10 +124,10 @@ void Intake::opening() {
   ++openings_;
 }
 
-void Intake::settled(uint64_t number, Result<PublishAck> ack) {
+void Intake::acknowledge(uint64_t number, Result<PublishAck> ack) {
   const std::lock_guard guard(lock_);
-  settlements_.push_back({number, std::move(ack), openings_});
-  if (settlements_.size() == kManySettlements) work_came_.notify_one();
+  lanes_.acks.push_back({number, std::move(ack), openings_});
+  if (lanes_.acks.size() == kManyAcks) work_came_.notify_one();
 }
 
 Status Intake::takes_new_work() const {
@@ -153,7 +145,7 @@ Status Intake::goes_on() const {
 bool Intake::wait_until_quiet(Duration at_most) {
   std::unique_lock guard(lock_);
   return quiet_came_.wait_for(
-      guard, at_most, [&] { return !working_ && at_rest_ && !has_work() && settlements_.empty(); });
+      guard, at_most, [&] { return !working_ && at_rest_ && !has_work() && lanes_.acks.empty(); });
 }
 
 void Intake::refuse_deliveries() {
@@ -176,7 +168,7 @@ std::vector<Refuse> Intake::abandoned() {
   for (auto& [request, done] : std::exchange(asked_, {})) {
     left.emplace_back([done = std::move(done)](const Error& why) { done(tl::unexpected(why)); });
   }
-  for (EndWaiter& waiter : std::exchange(waiters_, {})) {
+  for (EndWaiter& waiter : std::exchange(lanes_.waiters, {})) {
     left.emplace_back(
         [done = std::move(waiter.done)](const Error& why) { done(tl::unexpected(why)); });
   }
@@ -204,13 +196,13 @@ void Intake::gather(Work& work) {
   std::move(deliveries_.begin(), end, std::back_inserter(work.deliveries));
   deliveries_.erase(deliveries_.begin(), end);
   if (was_full && count > 0) room_came_.notify_all();
-  move_all(commands_, work.commands);
-  move_all(results_, work.results);
-  move_all(tasks_, work.tasks);
-  move_all(deliveries_made_, work.deliveries_made);
-  move_all(settlements_, work.settlements);
-  move_all(links_, work.links);
-  move_all(waiters_, work.waiters);
+  move_all(lanes_.commands, work.commands);
+  move_all(lanes_.evaluated, work.evaluated);
+  move_all(lanes_.tasks, work.tasks);
+  move_all(lanes_.webhook_results, work.webhook_results);
+  move_all(lanes_.acks, work.acks);
+  move_all(lanes_.stream_changes, work.stream_changes);
+  move_all(lanes_.waiters, work.waiters);
 }
 
 bool Intake::has_deliveries() const {
@@ -219,9 +211,9 @@ bool Intake::has_deliveries() const {
 }
 
 bool Intake::has_work() const {
-  return (!deliveries_.empty() && !refusal_) || !commands_.empty() || !results_.empty() ||
-         !tasks_.empty() || !deliveries_made_.empty() || !waiters_.empty() || !links_.empty() ||
-         settlements_.size() >= kManySettlements;
+  return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0 ||
+         !lanes_.webhook_results.empty() || !lanes_.waiters.empty() ||
+         !lanes_.stream_changes.empty() || lanes_.acks.size() >= kManyAcks;
 }
 
 bool Intake::sleep(const Sleep& sleep) {

@@ -202,13 +202,12 @@ void Metrics::count(const BatchCounts& counts) {
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
+  for (const Duration after : counts.begun_after) {
+    series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
+  }
 }
 
 void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
-
-void Metrics::schedule_to_start(Duration after) {
-  series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
-}
 
 void Metrics::set(const Levels& levels) {
   series_->tasks.Set(static_cast<double>(levels.tasks));

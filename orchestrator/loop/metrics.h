@@ -61,8 +61,6 @@ class Metrics {
   void count(const BrokerLoss& loss);
   /// An answer of a worker that names no task.
   void count_stray_answer();
-  /// Of a task: how long after it was handed out somebody began with it.
-  void schedule_to_start(Duration after);
   void set(const Levels& levels);
   void set(const PartLevels& levels);
 

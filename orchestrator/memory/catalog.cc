@@ -6,6 +6,10 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -47,11 +51,12 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
   // Numbers of revisions and workflows that never came to be are given again.
   for (const WorkflowNumber workflow : changed) {
     const WorkflowEntry* const entry = find_workflow(workflow);
-    const auto is_none = [&](Revision revision) {
-      return revision.workflow == workflow && (entry == nullptr || revision.number > entry->latest);
-    };
-    std::erase_if(definitions_, [&](const auto& one) { return is_none(one.first); });
-    std::erase_if(awaited_, [&](const auto& one) { return is_none(one.first.first); });
+    const uint32_t latest = entry != nullptr ? entry->latest : 0;
+    definitions_.forget_newer(workflow, latest);
+    std::erase_if(awaited_, [&](const auto& one) {
+      const Revision revision = one.first.first;
+      return revision.workflow == workflow && revision.number > latest;
+    });
   }
   return changed;
 }
@@ -139,23 +144,15 @@ Status Catalog::check_owner(const Instance& head) const {
 }
 
 Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Revision revision) {
-  if (const auto found = definitions_.find(revision); found != definitions_.end()) {
-    return found->second;
-  }
-  const auto record = TRY(read_definition(view, revision));
-  if (!record) return tl::unexpected(damaged_definition(revision, "it is missing"));
-  auto workflow = loader_(record->text);
-  if (!workflow) {
-    return tl::unexpected(damaged_definition(
-        revision, fmt::format("it does not load: {}", workflow.error().message)));
-  }
+  auto workflow = TRY(definitions_.find_or_load(view, revision));
+  // Also of one that was loaded before: a query, which does not know whose it is, may have done so.
   const WorkflowEntry* const entry = find_workflow(revision.workflow);
-  if (entry != nullptr && entry->id != (*workflow)->id) {
+  if (entry != nullptr && entry->id != workflow->id) {
     return tl::unexpected(damaged_definition(
         revision,
-        fmt::format("it defines \"{}\", and is of workflow \"{}\"", (*workflow)->id, entry->id)));
+        fmt::format("it defines \"{}\", and is of workflow \"{}\"", workflow->id, entry->id)));
   }
-  return definitions_[revision] = std::move(*workflow);
+  return workflow;
 }
 
 Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, Revision revision,
@@ -262,7 +259,7 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
   write(tx, entry);
-  definitions_[revision] = std::move(workflow);
+  definitions_.add(revision, std::move(workflow), text);
   by_id_[std::pair(space, entry.id)] = entry.number;
   workflows_[entry.number] = std::move(entry);
   return true;

@@ -1,9 +1,9 @@
-// Catalog: names and numbers of namespaces and workflows, and the loaded definitions. A cache of
-// the store, written through: what changes here is put into the batch's transaction in the same
-// call. When a batch is lost, load() makes it anew. Engine thread only.
+// Catalog: names and numbers of namespaces and workflows, and what their definitions say. A cache
+// of the store, written through: what changes here is put into the batch's transaction in the same
+// call. When a batch is lost, load() makes it anew. Engine thread only, but for the definitions,
+// which it shares with queries.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/workflow.h"
 #include "orchestrator/definition/namespace_settings.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/store/transaction.h"
+#include "states/workflow.h"
 
 namespace millrace {
 
@@ -37,10 +38,8 @@ struct WorkflowEntry {
 
 class Catalog {
  public:
-  /// Makes a Workflow of a stored text; it was found right when it was stored.
-  using Loader = std::function<Result<std::shared_ptr<const Workflow>>(std::string_view text)>;
-
-  explicit Catalog(Loader loader) : loader_(std::move(loader)) {}
+  /// `definitions` outlives it.
+  explicit Catalog(DefinitionCache& definitions) : definitions_(definitions) {}
 
   /// Reads everything but the definitions, which are loaded when they are asked for.
   Status load(const View& view);
@@ -104,7 +103,7 @@ class Catalog {
   std::set<WorkflowNumber>& note_change();
   static void write(Transaction& tx, const WorkflowEntry& entry);
 
-  Loader loader_;
+  DefinitionCache& definitions_;
   std::optional<std::set<WorkflowNumber>> changed_;  ///< by the batch; none: nor anything else
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
@@ -112,7 +111,6 @@ class Catalog {
   std::set<NamespaceNumber> unreadable_;                   ///< those whose settings are not read
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
-  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "orchestrator/store/rows/event_rows.h"
+
 namespace millrace {
 namespace {
 

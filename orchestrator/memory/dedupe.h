@@ -10,20 +10,22 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/bytes.h"
+#include "base/defaults.h"
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
 /// What an event is known as.
 Fingerprint fingerprint_of(std::string_view space, const Event& event);
 
-/// SEMANTICS "Events in" 7.
+/// For how long, and of how many events, ids are remembered.
 struct DedupeWindow {
-  Duration time = std::chrono::minutes(10);  ///< of broker time
-  size_t events = 4'000'000;
+  Duration time = defaults::kDedupeWindow;  ///< of broker time
+  size_t events = defaults::kDedupeEvents;
 };
 
 class Dedupe {

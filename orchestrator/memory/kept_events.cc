@@ -4,6 +4,7 @@
 
 #include "cloudevents/json_format.h"
 #include "matchers/naive_matcher.h"
+#include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
 namespace {

@@ -1,9 +1,8 @@
 // Recent: events that were applied while some instance was on its way to a wait (parked for an
 // evaluation, between two turns, or waiting for its calls) and so could not listen yet. They are
 // kept, numbered in the order of their coming, until nobody is on its way any more that may want
-// them; an instance that begins to listen is offered those behind its `listen_from` (SEMANTICS
-// "Events in" 4). Rows of the store, with a picture in memory of who is on its way and what is
-// kept. Engine thread only.
+// them; an instance that begins to listen is offered those behind its `listen_from`. Rows of the
+// store, with a picture in memory of who is on its way and what is kept. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@
 #include "model/instance.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
 

@@ -199,7 +199,7 @@ bool Waiting::listens(const InstanceId& instance) const {
   return found != slots_.end() && waiters_[*found].listener != kNoListener;
 }
 
-Targets Waiting::match(std::string_view space_name, const Attributes& event) {
+Targets Waiting::match(std::string_view space_name, const Attributes& event) const {
   index_->match(space_name, event, matched_);
   Targets targets;
   uint64_t last_owner = 0;

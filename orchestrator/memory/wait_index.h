@@ -19,9 +19,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
-#include "model/input.h"
+#include "model/definition.h"
 #include "model/instance.h"
-#include "model/workflow.h"
+#include "orchestrator/memory/due_timer.h"
 #include "orchestrator/timers/wheel.h"
 
 namespace millrace {
@@ -89,7 +89,8 @@ class Waiting {
   /// It is lost: each of these is to be brought in step with its rows.
   Changes undo() { return std::exchange(changes_, Changes()).value_or(Changes()); }
 
-  Targets match(std::string_view space_name, const Attributes& event);
+  /// All that the event matches.
+  Targets match(std::string_view space_name, const Attributes& event) const;
 
   /// Timers with a deadline <= now, in the order (deadline, owner).
   void advance(TimePoint now, std::vector<TimerInput>& due);
@@ -151,7 +152,7 @@ class Waiting {
                                                                  SameSlot{{&waiters_}}};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
   boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
-  std::vector<uint64_t> matched_;  // kept for its capacity
+  mutable std::vector<uint64_t> matched_;  // kept for its capacity
   std::vector<Due> due_;
 };
 

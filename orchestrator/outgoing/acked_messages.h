@@ -13,7 +13,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 
 namespace millrace {
 

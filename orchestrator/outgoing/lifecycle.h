@@ -1,5 +1,5 @@
-// Lifecycle: the CloudEvents that tell what happens to instances, for namespaces that ask for them
-// (POLICIES.md "What is told"). Each stands for a record of the history. Pure.
+// Lifecycle: the CloudEvents that tell what happens to instances, for namespaces that ask for them.
+// Each stands for a record of the history. Pure.
 #pragma once
 
 #include <cstdint>

@@ -21,17 +21,6 @@ constexpr const char* kTruncated = "Millrace-Truncated";
 constexpr size_t kMaxDetail = 1024;
 constexpr size_t kMaxKeptHeaders = 8 * 1024;
 
-std::string hex(const Fingerprint& bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const uint8_t byte : bytes) {
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 0x0f]);
-  }
-  return text;
-}
-
 /// A text as a header's value: printable ASCII, blanks kept, all else percent-encoded.
 std::string header_value(std::string_view text) {
   std::string value;
@@ -82,7 +71,7 @@ std::string token(std::string_view text) {
 NatsMessage event_message(std::string_view space, const Event& event) {
   NatsMessage message = encode_nats(event);
   message.subject = event_subject(space, event.type);
-  message.headers.emplace_back(kMessageId, hex(fingerprint({space, event.source, event.id})));
+  message.headers.emplace_back(kMessageId, to_hex(fingerprint({space, event.source, event.id})));
   return message;
 }
 
@@ -98,8 +87,8 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
   message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
   message.headers.emplace_back(
       kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence,
-                              hex(fingerprint({letter.reason.code, letter.reason.message,
-                                               letter.message.subject, letter.message.data}))));
+                              to_hex(fingerprint({letter.reason.code, letter.reason.message,
+                                                  letter.message.subject, letter.message.data}))));
 
   constexpr size_t kMostData = kMaxMessageBytes - kMaxKeptHeaders - 4 * kMaxDetail;
   if (letter.message.data.size() > kMostData) {

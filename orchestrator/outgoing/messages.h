@@ -6,7 +6,7 @@
 
 #include "base/event.h"
 #include "cloudevents/nats_binding.h"
-#include "model/effect.h"
+#include "model/dead_letter.h"
 
 namespace millrace {
 

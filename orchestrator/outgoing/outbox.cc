@@ -169,16 +169,14 @@ bool Outbox::passes_over(uint64_t number) const {
   return std::binary_search(no_more_.begin(), no_more_.end(), number);
 }
 
-void Outbox::committed(std::vector<NumberedMessage> messages, bool sends) {
-  for (auto& [number, record] : messages) {
-    bytes_ += size_of(record);
-    if (!sends || has_more_ || again_ || taken() >= kWindow) {
-      has_more_ = true;
-      continue;
-    }
-    next_ = number + 1;
-    take(number, std::move(record));
+void Outbox::committed(NumberedMessage message, bool sends) {
+  bytes_ += size_of(message.record);
+  if (!sends || has_more_ || again_ || taken() >= kWindow) {
+    has_more_ = true;
+    return;
   }
+  next_ = message.number + 1;
+  take(message.number, std::move(message.record));
 }
 
 Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged) {

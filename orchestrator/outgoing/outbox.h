@@ -20,7 +20,8 @@
 #include "orchestrator/outgoing/acked_messages.h"
 #include "orchestrator/ports/event_stream.h"
 #include "orchestrator/ports/publisher.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 
 namespace millrace {
 
@@ -76,21 +77,21 @@ class Outbox {
   /// The batch in hand is lost.
   Status forget_batch(const View& view, const OnDamage& damaged = nullptr);
 
-  /// A batch with these messages is on disk. If `sends`, they are sent at once as long as nothing
-  /// waits before them; else they are read again when their turn comes.
-  void committed(std::vector<NumberedMessage> messages, bool sends);
+  /// A batch with this message is on disk. If `sends`, it is sent at once unless something waits
+  /// before it; else it is read again when its turn comes.
+  void committed(NumberedMessage message, bool sends);
 
   /// Sends what is committed and due, as far as the window reaches. What cannot be read is left for
   /// the next call; the error is the first of those.
   Status pump(const View& view, Duration elapsed, const OnDamage& damaged = nullptr);
 
   /// Whether pump() would send something now.
-  bool has_due() const { return !due_.empty() || (has_more_ && taken() < kWindow); }
+  bool has_due() const { return again_ || !due_.empty() || (has_more_ && taken() < kWindow); }
   /// When pump() is to be called again after a failure.
   std::optional<Duration> retry_at() const { return retry_at_; }
 
   /// Whether all is acknowledged.
-  bool idle() const { return taken() == 0 && !has_more_; }
+  bool idle() const { return taken() == 0 && !has_more_ && !again_; }
   size_t in_flight() const { return under_way_.size(); }
   /// Of the messages that are not acknowledged yet.
   uint64_t bytes() const { return bytes_; }

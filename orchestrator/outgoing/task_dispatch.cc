@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "os/crash_point.h"
 
 namespace millrace {
@@ -43,6 +45,22 @@ Result<std::optional<TimePoint>> present_deadline(const View& view, const StartT
   const auto& begun_until = call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
   if (begun_until) deadline = std::min(deadline.value_or(*begun_until), *begun_until);
   return deadline;
+}
+
+/// The variables that it takes as files, as they are now; one that is not set is an empty file.
+Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) {
+  std::vector<TaskFile> files;
+  for (const FunctionFile& file : task.files) {
+    const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
+    const auto found = read_variable(view, {owner, file.key});
+    if (!found && is_damaged_row(found.error())) return tl::unexpected(found.error());
+    if (!found) {
+      return fail(found.error().code,
+                  fmt::format("reading variable {}: {}", file.key, found.error().message));
+    }
+    files.push_back({.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
+  }
+  return files;
 }
 
 }  // namespace
@@ -224,45 +242,38 @@ void Tasks::resume(NamespaceNumber space, std::string_view service) {
   waiting_.erase(found);
 }
 
-Status Tasks::hand_out(const View& view, const StartTask& task) {
-  return damages_.pass_over(send(view, task));  // its deadlines end it
+void Tasks::hand_out(const StartTask& task) {
+  if (!task.files.empty()) {
+    due_.insert(due_.begin(), task.task);
+  } else if (may_go_out(task)) {
+    run(task, {});
+  }
 }
 
-Status Tasks::send(const View& view, const StartTask& task) {
-  if (!tasks_.contains(task.task)) return {};          // it has ended in the same batch
-  if (!catalog_.has_namespace(task.space)) return {};  // a purge ends it
-  if (is_paused(task)) {
-    waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
-    return {};
-  }
-  Task out{.id = task.task,
-           .space = catalog_.name_of(task.space),
-           .instance = task.by,
-           .state = task.state,
-           .function = task.function,
-           .attempt = task.attempt,
-           .target = target_of(task),
-           .input = task.input.text(),
-           .deadline = task.deadline,
-           .start_to_close = task.start_to_close};
-  for (const FunctionFile& file : task.files) {
-    const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
-    const auto found = read_variable(view, {owner, file.key});
-    if (!found && is_damaged_row(found.error())) return tl::unexpected(found.error());
-    if (!found) {
-      due_.insert(due_.begin(), task.task);
-      return fail(found.error().code,
-                  fmt::format("reading variable {}: {}", file.key, found.error().message));
-    }
-    out.files.push_back(
-        {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
-  }
+bool Tasks::may_go_out(const StartTask& task) {
+  if (!tasks_.contains(task.task)) return false;          // it has ended in the same batch
+  if (!catalog_.has_namespace(task.space)) return false;  // a purge ends it
+  if (!is_paused(task)) return true;
+  waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+  return false;
+}
+
+void Tasks::run(const StartTask& task, std::vector<TaskFile> files) {
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
   crash_point(CrashPoint::kHandingOut);
-  runner_.run(std::move(out));
+  runner_.run({.id = task.task,
+               .space = catalog_.name_of(task.space),
+               .instance = task.by,
+               .state = task.state,
+               .function = task.function,
+               .attempt = task.attempt,
+               .target = target_of(task),
+               .input = task.input.text(),
+               .files = std::move(files),
+               .deadline = task.deadline,
+               .start_to_close = task.start_to_close});
   crash_point(CrashPoint::kHandedOut);
-  return {};
 }
 
 Status Tasks::hand_out_due(const View& view) {
@@ -289,7 +300,12 @@ Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
   const auto deadline = present_deadline(view, **task);
   if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
   if (deadline) (*task)->deadline = *deadline;
-  return hand_out(view, **task);
+  if (!may_go_out(**task)) return {};
+  auto files = files_of(view, **task);
+  if (!files && is_damaged_row(files.error())) return tl::unexpected(files.error());
+  if (!files) return again(files.error());
+  run(**task, *std::move(files));
+  return {};
 }
 
 void Tasks::stop(const InstanceId& task) {

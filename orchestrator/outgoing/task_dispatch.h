@@ -79,14 +79,14 @@ class Tasks {
 
   // Once it is on disk.
 
-  /// Hands it to the runner. Where a variable that it takes as a file cannot be read, that is the
-  /// error, and the task is due again; where one is damaged, the task is set aside.
-  Status hand_out(const View& view, const StartTask& task);
+  /// Hands it to the runner; one that takes variables as files is due instead.
+  void hand_out(const StartTask& task);
   void stop(const InstanceId& task);
   /// It has ended by itself.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
-  /// Hands out some of those that are due. One that cannot be read stays due behind the others; the
-  /// error is the first of those.
+  /// Hands out some of those that are due, with the variables that they take as files. One that
+  /// cannot be read stays due behind the others, and the error is the first of those; one whose
+  /// rows are damaged is set aside.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
   /// Calls of a service that was paused may go out.
@@ -102,7 +102,9 @@ class Tasks {
   void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   Status hand_out_due(const View& view, const InstanceId& id);
-  Status send(const View& view, const StartTask& task);
+  /// Whether it may go out now; one of a paused service waits for that.
+  bool may_go_out(const StartTask& task);
+  void run(const StartTask& task, std::vector<TaskFile> files);
   TaskTarget target_of(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "os/crash_point.h"
 
 namespace millrace {
@@ -64,7 +65,7 @@ void Hooks::undo() {
   undo_.clear();
 }
 
-Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const DeliveryOutcome& outcome,
+Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const WebhookResult& outcome,
                                                 TimePoint now) {
   auto record = TRY(damages_.pass_over(read_hook(tx, outcome.number)));
   if (under_way_.erase(outcome.number) > 0) {

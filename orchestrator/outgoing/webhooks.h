@@ -17,20 +17,20 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
 #include "orchestrator/ports/webhook_sender.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
 /// What became of one attempt.
-struct DeliveryOutcome {
+struct WebhookResult {
   uint64_t number = 0;
   std::optional<DeliveryFailure> failure;  ///< none: it was taken
 };
 
 class Hooks {
  public:
-  using Settled = std::function<void(DeliveryOutcome)>;
+  using Settled = std::function<void(WebhookResult)>;
 
   /// `settled` is called on any thread.
   Hooks(EventSender& sender, const Catalog& catalog, Damages& damages, Settled settled)
@@ -45,7 +45,7 @@ class Hooks {
   void drop(uint64_t number, TimePoint due);
   /// Takes in what became of an attempt: erases the row, or notes when the next one is due. A
   /// record that comes back is given up, and is to become a dead letter.
-  Result<std::optional<HookRecord>> settle(Transaction& tx, const DeliveryOutcome& outcome,
+  Result<std::optional<HookRecord>> settle(Transaction& tx, const WebhookResult& outcome,
                                            TimePoint now);
 
   /// It is on disk, or it is lost.

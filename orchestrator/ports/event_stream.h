@@ -3,12 +3,34 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <variant>
 #include <vector>
 
-#include "model/input.h"
+#include "base/result.h"
+#include "cloudevents/encoded_event.h"
+#include "cloudevents/nats_binding.h"
+#include "model/cursor.h"
 
 namespace millrace {
+
+/// An event from the stream.
+struct EventInput {
+  std::string space;  ///< name of the namespace, from the subject
+  uint64_t sequence = 0;
+  TimePoint stamped;  ///< when the broker took it: what decides between it and a timeout
+  bool more = false;  ///< the stream held more behind it: no timeout may overtake those
+  EncodedEvent event;
+};
+
+/// A message of the event stream that is no valid event; it goes to the dead letters.
+struct UnreadableInput {
+  uint64_t sequence = 0;
+  TimePoint stamped;
+  bool more = false;  ///< as in EventInput
+  Error reason;
+  NatsMessage message;  ///< as received
+};
 
 /// What the broker no longer has of the event stream, though nobody told us.
 struct BrokerLoss {

@@ -8,6 +8,7 @@
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/group_rows.h"
 
 namespace millrace {
 namespace {
@@ -74,7 +75,7 @@ Result<Json> Queries::groups(const View& view, std::string_view space, size_t li
   std::string last;
   for (auto one = known->lower_bound(from.workflow); one != known->end() && next.is_null(); ++one) {
     const auto& [id, record] = *one;
-    const auto workflow = TRY(definition(view, {record.number, record.latest}));
+    const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
     if (workflow->start.kind != Start::Kind::kEventsAnd) continue;
     std::vector<std::pair<Fingerprint, std::vector<uint32_t>>> page;
     TRY(each_group(

@@ -12,7 +12,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/store_check_options.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -54,12 +54,12 @@ LocalService::~LocalService() {
 }
 
 void LocalService::command(Command command, Done done) {
-  parts_.processor.command(std::move(command), std::move(done));
+  parts_.intake.command(std::move(command), std::move(done));
 }
 
 void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_most,
                                 std::function<void(Status)> done) {
-  parts_.processor.wait_for_end(std::move(space), id, at_most, std::move(done));
+  parts_.intake.wait_for_end({std::move(space), id, at_most, std::move(done)});
 }
 
 Loaded LocalService::load_definition(std::string_view text, std::string_view space) {
@@ -99,7 +99,7 @@ void LocalService::publish_events(std::string space, std::vector<Event> events,
     return done(tl::unexpected(known.error()));
   }
   if (events.empty()) return done(Accepted{});
-  if (const Status taken = parts_.processor.takes_new_work(); !taken) {
+  if (const Status taken = parts_.intake.takes_new_work(); !taken) {
     return done(tl::unexpected(taken.error()));
   }
   auto gathering = std::make_shared<Gathering>(events.size(), std::move(done));

@@ -24,6 +24,7 @@ class LocalService final : public Service {
   /// All outlive it.
   struct Parts {
     Environment& environment;
+    Intake& intake;
     Processor& processor;
     Queries& queries;
     Publisher& publisher;

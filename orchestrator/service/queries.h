@@ -1,28 +1,28 @@
-// Queries: what is told of the store, in the shapes of INTERFACES. Reads any View; any thread.
+// Queries: what the store says, in the shapes that Service lists. Each reads the View that it is
+// given; those of a noun are in the file of that noun (instance_queries.cc …). Any thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
-#include "orchestrator/memory/catalog.h"
+#include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/outgoing/begun_tasks.h"
 #include "orchestrator/service/service.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
 
 class Queries {
  public:
-  /// `begun` outlives it: what the loop hears of tasks and the store does not have.
-  Queries(Catalog::Loader loader, const BegunTasks& begun)
-      : loader_(std::move(loader)), begun_(begun) {}
+  /// Both outlive it. `begun` is what the loop hears of tasks and the store does not have.
+  Queries(DefinitionCache& definitions, const BegunTasks& begun)
+      : definitions_(definitions), begun_(begun) {}
 
-  /// Whether the namespace is there; else `namespace.not_found`.
+  /// Error `namespace.not_found` if there is no namespace of that name.
   Status check_namespace(const View& view, std::string_view space);
 
   // Errors and shapes: service.h.
@@ -55,17 +55,16 @@ class Queries {
   Result<Workflows> workflows_of(const View& view, std::string_view space);
   Result<WorkflowRecord> find_workflow(const View& view, std::string_view space,
                                        std::string_view id);
-  Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
-  /// null if it is started in another way.
+  Result<Instance> find_instance(const View& view, std::string_view space, const InstanceId& id);
+  /// The schedule of the workflow, with that many of its next ticks; null if it has none.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
+  /// What lists show of an instance.
   Result<Json> head(const View& view, const Instance& instance);
 
-  Catalog::Loader loader_;
+  DefinitionCache& definitions_;
   const BegunTasks& begun_;
-  std::mutex lock_;
-  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  // under lock_
 };
 
 }  // namespace millrace

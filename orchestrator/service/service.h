@@ -15,9 +15,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "model/input.h"
+#include "model/command.h"
 #include "model/instance.h"
-#include "model/workflow.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {
@@ -74,7 +73,7 @@ class Service {
   virtual void publish_events(std::string space, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 
-  // Reads. Shapes are those of INTERFACES. Of an instance that is sealed {"sealed":true} is told,
+  // Reads. Shapes are those of docs/http.md. Of an instance that is sealed {"sealed":true} is told,
   // and in the places of its data, of texts of errors and of all else that may come from them
   // "(sealed)".
 

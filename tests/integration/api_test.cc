@@ -41,7 +41,7 @@ class Api : public MillraceTest {
     return path;
   }
 
-  TemporaryFolder folder_;
+  Folder folder_;
 };
 
 using Definitions = Api;

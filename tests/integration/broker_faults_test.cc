@@ -400,7 +400,7 @@ class BrokerFaults : public testing::Test {
   TcpProxy proxy_{nats_.process().port()};
   MillraceServer millrace_{proxy_.nats_url()};
   std::unique_ptr<RawNatsClient> client_;
-  TemporaryFolder copy_;
+  Folder copy_;
 
   std::vector<size_t> waiting_;  ///< keys that were started and not yet woken
   size_t keys_ = 0;

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "os/crash_point.h"
+#include "tests/integration/crash_scenarios.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"
@@ -24,7 +25,6 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-using Points = std::set<CrashPoint>;
 using Variables = std::map<std::string, std::string>;
 
 constexpr int kHits = 3;
@@ -33,208 +33,6 @@ constexpr int kKilled = 128 + SIGKILL;
 constexpr int kAborted = 128 + SIGABRT;
 constexpr int kFaulted = 128 + SIGSEGV;
 constexpr int kNotStarted = 1;
-
-/// Passed by every scenario, at least three times: each has events, commands and commits.
-const Points kAlways = {
-    CrashPoint::kPulled,       CrashPoint::kDecoded,       CrashPoint::kDelivered,
-    CrashPoint::kGathered,     CrashPoint::kEventApplied,  CrashPoint::kCommandApplied,
-    CrashPoint::kFinished,     CrashPoint::kWritten,       CrashPoint::kCommitted,
-    CrashPoint::kJournalBegun, CrashPoint::kJournalTurned, CrashPoint::kPagesWritten,
-    CrashPoint::kPagesSynced,  CrashPoint::kRootWritten,   CrashPoint::kCheckpointStep,
-    CrashPoint::kCheckpointed, CrashPoint::kAnswering,     CrashPoint::kAnswered};
-const Points kTimers = {CrashPoint::kTimerApplied};
-const Points kMessages = {CrashPoint::kSending, CrashPoint::kSent, CrashPoint::kAcknowledged,
-                          CrashPoint::kAckQueued, CrashPoint::kAckApplied};
-const Points kEvaluations = {CrashPoint::kEvaluating, CrashPoint::kEvaluationAsked,
-                             CrashPoint::kEvaluated, CrashPoint::kResultQueued,
-                             CrashPoint::kResultApplied};
-
-const Points kTasks = {CrashPoint::kHandingOut,   CrashPoint::kHandedOut,  CrashPoint::kTaskSent,
-                       CrashPoint::kTold,         CrashPoint::kToldQueued, CrashPoint::kToldStored,
-                       CrashPoint::kResultApplied};
-const Points kWebhooks = {CrashPoint::kDelivering, CrashPoint::kDeliveryTold,
-                          CrashPoint::kDeliveryQueued, CrashPoint::kDeliveryApplied};
-
-/// A workflow `work`, what begins and wakes its instances, and how each of them must end. Three are
-/// begun by events and three by calls with the input that such an event would give.
-struct Scenario {
-  std::string name;
-  std::string definition;
-  std::vector<std::string> begins = {"begin"};  ///< types of the events that make one start
-  std::vector<std::string> wakes;               ///< and of those that each instance then gets
-  std::vector<std::string> entered;             ///< the states, in order
-  Points also;                                  ///< what it passes beside kAlways
-  std::string status = "complete";
-  std::string error;         ///< its code
-  Duration at_least{0};      ///< between its start and its end, or its start and what it tells
-  bool tells = false;        ///< each instance generates one event `told`
-  std::string child;         ///< definition of a workflow `child`
-  size_t children = 0;       ///< that each instance calls
-  bool has_task = false;     ///< each instance has one, of service `echo`
-  bool has_webhook = false;  ///< that hears of each instance's completion
-};
-
-std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
-  return out << scenario.name;
-}
-
-constexpr const char* kStart = "id: work\nstart: {type: event, event: {type: begin}}\nstates:\n";
-
-const Scenario kScenarios[] = {
-    {.name = "noop",
-     .definition = std::string(kStart) + "- {id: a, type: noop}\n",
-     .entered = {"a"}},
-    {.name = "delay",
-     .definition = std::string(kStart) + "- {id: a, type: delay, duration: PT0.15S}\n",
-     .entered = {"a"},
-     .also = kTimers,
-     .at_least = Duration(150)},
-    {.name = "consumeEvent",
-     .definition = std::string(kStart) + R"(
-- {id: a, type: consumeEvent, event: {type: go, context: {key: jq(.begin.key)}}, transition: b}
-- {id: b, type: noop}
-)",
-     .wakes = {"go"},
-     .entered = {"a", "b"}},
-    {.name = "stateTimeout",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: consumeEvent
-  timeout: PT0.15S
-  event: {type: never}
-  catch: [{error: direktiv.stateTimeout, transition: b}]
-- {id: b, type: noop}
-)",
-     .entered = {"a", "b"},
-     .also = kTimers,
-     .at_least = Duration(150)},
-    {.name = "eventAnd",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: eventAnd
-  events:
-  - {type: one, context: {key: jq(.begin.key)}}
-  - {type: two, context: {key: jq(.begin.key)}}
-  transition: b
-- {id: b, type: noop}
-)",
-     .wakes = {"one", "two"},
-     .entered = {"a", "b"}},
-    {.name = "eventXor",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: eventXor
-  events:
-  - {event: {type: one, context: {key: jq(.begin.key)}}, transition: b}
-  - {event: {type: two, context: {key: jq(.begin.key)}}, transition: c}
-- {id: b, type: noop}
-- {id: c, type: noop}
-)",
-     .wakes = {"two", "one"},
-     .entered = {"a", "c"}},
-    {.name = "variables",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: setter
-  variables: [{key: seen, value: jq(.begin)}, {key: last, scope: workflow, value: jq(.begin)}]
-  transition: b
-- {id: b, type: getter, variables: [{key: seen}], transition: c}
-- id: c
-  type: switch
-  conditions: [{condition: 'jq((.var.seen.key | explode) == (.begin.key | explode))', transition: d}]
-- {id: d, type: noop}
-)",
-     .entered = {"a", "b", "c", "d"},
-     .also = kEvaluations},
-    {.name = "generateEvent",
-     .definition = std::string(kStart) + R"(
-- {id: a, type: generateEvent, event: {type: told, source: work, data: 'jq({key: .begin.key})'}}
-)",
-     .entered = {"a"},
-     .also = kMessages,
-     .tells = true},
-    {.name = "generateEventLater",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: generateEvent
-  delay: PT0.15S
-  event: {type: told, source: work, data: 'jq({key: .begin.key})'}
-)",
-     .entered = {"a"},
-     .also = {CrashPoint::kTimerApplied, CrashPoint::kSending, CrashPoint::kSent,
-              CrashPoint::kAcknowledged, CrashPoint::kAckQueued, CrashPoint::kAckApplied},
-     .at_least = Duration(150),
-     .tells = true},
-    {.name = "switch",
-     .definition = std::string(kStart) + R"(
-- id: a
-  type: switch
-  conditions:
-  - {condition: '.begin.key == "nobody"', transition: b}
-  - {condition: .begin.key, transition: c}
-- {id: b, type: noop}
-- {id: c, type: noop}
-)",
-     .entered = {"a", "c"}},
-    {.name = "error",
-     .definition = std::string(kStart) + R"(
-- {id: a, type: error, error: work.failed, message: it had to}
-)",
-     .entered = {"a"},
-     .status = "failed",
-     .error = "work.failed"},
-    {.name = "eventsAndStart",
-     .definition = R"(
-id: work
-start: {type: eventsAnd, correlate: [key], events: [{type: begin}, {type: second}]}
-states:
-- {id: a, type: noop}
-)",
-     .begins = {"begin", "second"},
-     .entered = {"a"}},
-    {.name = "jqWorker",
-     .definition = std::string(kStart) + R"(
-- {id: a, type: noop, transform: 'jq({begin: {key: (.begin.key | explode | implode)}})'}
-)",
-     .entered = {"a"},
-     .also = kEvaluations},
-    {.name = "validate",
-     .definition = std::string(kStart) + R"(
-- {id: a, type: validate, schema: {type: object, required: [begin]}, transition: b}
-- {id: b, type: noop}
-)",
-     .entered = {"a", "b"},
-     .also = kEvaluations},
-    {.name = "subflows",
-     .definition =
-         "functions: [{id: f, type: subflow, workflow: child}]\n" + std::string(kStart) + R"(
-- {id: a, type: foreach, array: '[1, 2, 3]', concurrency: 2, action: {function: f}, transition: b}
-- id: b
-  type: switch
-  conditions: [{condition: 'jq(.return == [{"input":1},{"input":2},{"input":3}])', transition: c}]
-- {id: c, type: noop}
-)",
-     .entered = {"a", "b", "c"},
-     .also = kTimers,
-     .at_least = Duration(100),
-     .child = "id: child\nstates:\n- {id: a, type: delay, duration: PT0.05S}\n",
-     .children = 3},
-    {.name = "action",
-     .definition = "functions: [{id: f, type: knative-namespace, service: echo}]\n" +
-                   std::string(kStart) + R"(
-- {id: a, type: action, action: {function: f, input: jq(.begin.key)}, transition: b}
-- {id: b, type: switch, conditions: [{condition: jq(.return == .begin.key), transition: c}]}
-- {id: c, type: noop}
-)",
-     .entered = {"a", "b", "c"},
-     .also = kTasks,
-     .has_task = true},
-    {.name = "webhook",
-     .definition = std::string(kStart) + "- {id: a, type: noop}\n",
-     .entered = {"a"},
-     .also = kWebhooks,
-     .has_webhook = true},
-};
 
 /// A webhook that takes everything.
 class Hook {
@@ -281,7 +79,7 @@ class EchoWorker {
 /// The program through one scenario: what its death leaves without an answer is asked again.
 class Walk {
  public:
-  Walk(const NatsServer& nats, RawNatsClient& client, Hook& hook, const Scenario& scenario,
+  Walk(const NatsServer& nats, RawNatsClient& client, Hook& hook, const CrashScenario& scenario,
        const std::filesystem::path& prepared, const Variables& faults)
       : scenario_(scenario),
         client_(client),
@@ -496,7 +294,7 @@ class Walk {
     for (const auto& [key, all] : ids) EXPECT_EQ(all.size(), 1U) << key;
   }
 
-  const Scenario& scenario_;
+  const CrashScenario& scenario_;
   RawNatsClient& client_;
   EchoWorker worker_;
   Hook& hook_;
@@ -510,7 +308,7 @@ class Walk {
 class Faults : public testing::Test {
  protected:
   /// A folder in which the workflow is stored, and nothing else.
-  void prepare(const Scenario& scenario) {
+  void prepare(const CrashScenario& scenario) {
     MillraceServer server("nats://127.0.0.1:1");  // where nobody is
     server.start();
     server.apply(scenario.definition);
@@ -529,7 +327,7 @@ class Faults : public testing::Test {
   NatsServer nats_;
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
   Hook hook_;
-  TemporaryFolder folder_;
+  Folder folder_;
 };
 
 /// Each commit is brought into LMDB at once, row by row.
@@ -540,10 +338,10 @@ Variables crash_at(std::string_view point, int hit) {
   return {{"MILLRACE_CRASH", fmt::format("{}:{}", point, hit)}, kCheckpointsAtOnce};
 }
 
-class CrashPoints : public Faults, public testing::WithParamInterface<Scenario> {};
+class CrashPoints : public Faults, public testing::WithParamInterface<CrashScenario> {};
 
 TEST_P(CrashPoints, LoseAndRepeatNothing) {
-  const Scenario& scenario = GetParam();
+  const CrashScenario& scenario = GetParam();
   Campaign campaign("crash points: " + scenario.name,
                     "each instance once, answers and ids stable, no timer early");
   prepare(scenario);
@@ -568,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(Each, CrashPoints, testing::ValuesIn(kScenarios),
                          [](const auto& one) { return one.param.name; });
 
 TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
-  const Scenario& scenario = kScenarios[0];
+  const CrashScenario& scenario = kScenarios[0];
   Campaign campaign("crash points: cursor alone", "the same");
   prepare(scenario);
   for (int hit = 1; hit <= kHits; ++hit) {
@@ -653,7 +451,7 @@ class FailedDisk : public Faults, public testing::WithParamInterface<const char*
 TEST_P(FailedDisk, EndsTheProcessAndTheRestartIsRight) {
   Campaign campaign(fmt::format("failed disk: {}", GetParam()),
                     "it says so and aborts; then as after a crash");
-  for (const Scenario& scenario : kScenarios) {
+  for (const CrashScenario& scenario : kScenarios) {
     if (scenario.name != "generateEvent" && scenario.name != "eventAnd") continue;
     prepare(scenario);
     for (int nth = 1; nth <= kLeastCommits; ++nth) {

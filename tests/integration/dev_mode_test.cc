@@ -54,7 +54,7 @@ class DevMode : public testing::Test {
     std::ofstream(workflows_ / name, std::ios::binary) << text;
   }
 
-  TemporaryFolder folder_;
+  Folder folder_;
   fs::path workflows_ = folder_.path() / "workflows";
   fs::path temporary_ = folder_.path() / "tmp";
   std::unique_ptr<Process> dev_;

@@ -9,92 +9,13 @@
 
 #include "base/check.h"
 #include "cloudevents/limits.h"
-#include "tests/support/millrace_server.h"
+#include "tests/integration/hostile_events_fixture.h"
 #include "tests/unit/cloudevents/malformed_events.h"
 
 namespace millrace {
 namespace {
 
 using namespace std::string_literals;
-
-constexpr const char* kSubject = "millrace.events.default.hostile";
-constexpr const char* kStructured = "application/cloudevents+json";
-
-std::string event(std::string_view type, std::string_view id, std::string_view members = "") {
-  return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/hostile","type":{}{}}})", id,
-                     dump_json(Json(type)), members);
-}
-
-std::string header_block(const Headers& headers) {
-  std::string block;
-  for (const auto& [name, value] : headers) block += fmt::format("{}: {}\r\n", name, value);
-  return block;
-}
-
-/// `{"k0":0,"k1":0,…}` of about so many bytes.
-std::string many_keys(size_t bytes) {
-  std::string text = "{\"k\":0";
-  for (size_t i = 0; text.size() < bytes; ++i) text += fmt::format(",\"k{}\":0", i);
-  return text + "}";
-}
-
-class HostileEvents : public testing::Test {
- protected:
-  void SetUp() override { millrace_.start_ready(); }
-
-  /// The workflow `keeper` starts with every event of that type and has it for its input.
-  void keep(std::string_view type) {
-    const Json definition = {{"id", "keeper"},
-                             {"start", {{"type", "event"}, {"event", {{"type", type}}}}},
-                             {"states", {{{"id", "done"}, {"type", "noop"}}}}};
-    const HttpReply stored = millrace_.ask("PUT", "workflows/keeper", dump_json(definition));
-    CHECK(stored.status == 200, "{}", stored.body);
-  }
-
-  void publish(const std::string& body, const Headers& headers = {},
-               std::string_view subject = kSubject) {
-    const Json ack = client_->publish_acked(subject, header_block(headers), body);
-    ASSERT_FALSE(ack.contains("error")) << ack;
-  }
-
-  HttpReply post(const std::string& body, Headers headers = {{"content-type", kStructured}}) {
-    return millrace_.ask("POST", "events", body, headers);
-  }
-
-  /// The reasons of all dead letters, once there are so many.
-  std::vector<std::string> letters(size_t count) {
-    const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
-    EXPECT_TRUE(eventually([&] { return listed().size() >= count; })) << listed().size();
-    std::vector<std::string> reasons;
-    for (const Json& item : listed()) reasons.push_back(item.at("reason"));
-    return reasons;
-  }
-
-  std::vector<Json> inputs(const std::string& workflow) {
-    std::vector<Json> all;
-    for (const Json& item :
-         millrace_.items(fmt::format("instances?limit=1000&workflow={}", workflow))) {
-      all.push_back(millrace_.instance(item.at("id")).at("input"));
-    }
-    return all;
-  }
-
-  void expect_well() {
-    millrace_.apply(
-        "id: well\nstart: {type: event, event: {type: well}}\nstates: "
-        "[{id: done, type: noop}]\n");
-    publish(event("well", "well-1"));
-    EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 1));
-    EXPECT_EQ(post(event("well", "well-2")).status, 202);
-    EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 2));
-    EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
-    EXPECT_TRUE(millrace_.is_running());
-  }
-
-  NatsServer nats_{"max_payload: 8MB\n"};
-  MillraceServer millrace_{nats_.url()};
-  std::unique_ptr<RawNatsClient> client_ = nats_.client();
-};
 
 TEST_F(HostileEvents, OfOneByteTooManyAreRefusedAndTheLargestAreTaken) {
   millrace_.apply(
@@ -343,7 +264,7 @@ TEST_F(HostileEvents, OnSubjectsThatCannotBeSentAgainAreSetAside) {
 TEST_F(HostileEvents, ThatComeAThousandTimesAcrossARestartCountOnce) {
   keep("again");
   const auto send = [&](size_t count) {
-    for (size_t i = 0; i + 1 < count; ++i) client_->publish(kSubject, event("again", "1"));
+    for (size_t i = 0; i + 1 < count; ++i) client_->publish(kHostileSubject, event("again", "1"));
     publish(event("again", "1"));
   };
   send(250);
@@ -378,7 +299,7 @@ states:
   size_t orders = 0;
   do {
     for (const int which : order) {
-      client_->publish(kSubject,
+      client_->publish(kHostileSubject,
                        event(fmt::format("e{}", which), fmt::format("{}-{}", orders, which),
                              fmt::format(R"(,"key":"k{}","data":{{"n":{}}})", orders, which)));
     }
@@ -441,14 +362,14 @@ TEST_F(HostileEvents, ThatLookLikeAStatusOfTheServerStopNothing) {
                                        "409 Consumer Deleted",
                                        "400 Bad Request"};
   for (const char* const status : kStatuses) {
-    client_->publish_with_status(kSubject, status, "", "");
+    client_->publish_with_status(kHostileSubject, status, "", "");
   }
   publish("", {{"Status", "503"}});
   EXPECT_EQ(letters(std::size(kStatuses) + 1),
             std::vector<std::string>(std::size(kStatuses) + 1, "event.malformed_json"));
   expect_well();
   millrace_.stop();
-  client_->publish_with_status(kSubject, "503", "", "");
+  client_->publish_with_status(kHostileSubject, "503", "", "");
   client_->flush();
   millrace_.start_ready();
   EXPECT_EQ(letters(std::size(kStatuses) + 2).size(), std::size(kStatuses) + 2);

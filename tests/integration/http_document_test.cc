@@ -36,7 +36,7 @@ class HttpDocument : public MillraceTest {
          .environment = {{"CURL_HOME", folder_.path().string()}, {"MILLRACE", millrace_.url()}}});
   }
 
-  TemporaryFolder folder_;
+  Folder folder_;
 };
 
 TEST_F(HttpDocument, HasWorkingLines) {

@@ -44,7 +44,7 @@ class Scenarios : public testing::Test {
           "  - {name: shouts it, start: {}, expect: {output: {says: [A, C]}}}\n");
   }
 
-  TemporaryFolder folder_;
+  Folder folder_;
   fs::path temporary_ = folder_.path() / "tmp";
 };
 

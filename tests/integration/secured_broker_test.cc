@@ -30,7 +30,7 @@ class Certificate {
   }
 
  private:
-  TemporaryFolder folder_;
+  Folder folder_;
 };
 
 constexpr const char* kLogin = "authorization { user: ann, password: open-sesame }\n";

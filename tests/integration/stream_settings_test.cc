@@ -114,7 +114,7 @@ TEST(StreamSettings, ThatAreWrongEndTheStartWithTheirNames) {
 }
 
 TEST(StreamSettings, TheDomainSaysWhichJetStreamIsAsked) {
-  const TemporaryFolder store;
+  const Folder store;
   const NatsServer nats(
       fmt::format("jetstream {{ store_dir: \"{}\", domain: hub }}\n", store.path().string()));
   MillraceServer millrace(nats.url(), {{"MILLRACE_JS_DOMAIN", "hub"}});

@@ -37,7 +37,7 @@ class TokenFileTest : public testing::Test {
     return run_process({.command = command});
   }
 
-  TemporaryFolder folder_;
+  Folder folder_;
   NatsServer nats_;
   MillraceServer millrace_{nats_.url(), {{"MILLRACE_TOKEN_FILE", file()}}};
 };

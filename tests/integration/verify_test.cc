@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 
 #include "orchestrator/store/disk/page_check.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -223,7 +224,7 @@ TEST_F(Verify, OfARunningServerFindsADamagedPageAndTheServerLives) {
 }
 
 TEST_F(Verify, NamesTheFolderWhereThereIsNoStore) {
-  const TemporaryFolder folder;
+  const Folder folder;
   const ProcessEnd end = millrace_.cli({"verify", "--data", folder.path().string()});
   EXPECT_EQ(end.code, 3) << end.errors;
   EXPECT_THAT(end.errors, HasSubstr(folder.path().string()));

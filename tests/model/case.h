@@ -1,8 +1,7 @@
 // A test case: a workflow in the terms of the policies, and what happens to an instance of it.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -126,25 +125,11 @@ struct Case {
   std::vector<Step> steps;
 };
 
-// How the definition is written where the documents leave it open.
-struct Rendering {
-  // the body of a function whose tasks go to workers outside
-  std::vector<std::pair<std::string, std::string>> function = {{"type", "reusable"},
-                                                               {"image", "test/worker"}};
-};
-
-std::string to_yaml(const Case& c, const Rendering& rendering = {});
 std::string describe(const Step& step);
 std::string describe(const Case& c);
 
 // True where a loader must take the definition: all transitions lead somewhere, Temporal's keys are
 // complete, …
 bool valid(const Definition& d);
-
-// A random case. The same seed makes the same case on every machine.
-Case make_case(uint64_t seed);
-
-// The smallest case it finds, by single simplifications, for which `still_fails` is true.
-Case shrink(Case c, const std::function<bool(const Case&)>& still_fails, int most_tries = 3000);
 
 }  // namespace millrace::reference

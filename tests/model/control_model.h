@@ -2,7 +2,9 @@
 //
 // It holds one instance of one workflow. Time is a number; what is due is computed anew from
 // explicit moments each time (`dues`), so there are no timers to arm or to forget. It is a Subject,
-// so it can also play the engine.
+// so it can also play the engine. control_model.cc has time, runs and states;
+// control_model_calls.cc the calls and their failures; control_model_commands.cc what comes from
+// outside; control_model_observation.cc what it shows.
 #pragma once
 
 #include <deque>
@@ -14,59 +16,10 @@
 #include <vector>
 
 #include "tests/model/case.h"
+#include "tests/model/policies.h"
 #include "tests/model/subject.h"
 
 namespace millrace::reference {
-
-// The policies, read into one form.
-
-inline constexpr int64_t kUnlimited = -1;
-inline constexpr Ms kHundredYears = Ms{36525} * 86'400'000;
-inline constexpr Ms kTenYears = Ms{3652} * 86'400'000;
-
-struct Policy {
-  Vocabulary vocabulary{};
-  int64_t attempts = 1;  // total, the first included; 0 skips the action
-  Ms delay = 0;
-  double factor = 1;
-  Ms max_delay = kHundredYears;
-  double jitter = 0;
-  std::vector<std::string> only;   // direktiv: regex, searched; "*" alone is any
-  std::vector<std::string> never;  // temporal: exact
-};
-
-struct Error {
-  std::string code;
-  std::string message;  // empty = not known
-  bool timeout = false;
-  bool final = false;             // no policy is asked, neither the state's nor the workflow's
-  std::string status = "failed";  // of the instance if nothing catches it
-};
-
-const char* name_of(Vocabulary vocabulary);
-Policy read_policy(const Retry& written);
-Interval wait_after(const Policy& policy,
-                    int64_t attempt);  // the wait after attempt n, with its jitter
-bool retries(const Policy& policy, const Error& error,
-             bool caught);  // is the error one that it tries again
-Error used_up(const Policy& policy, const Error& last, const std::string& state, int64_t attempts);
-
-enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat };
-
-struct Bound {
-  std::string key;  // as it is written
-  Ms time = 0;
-  Error error;           // that its expiry raises
-  bool cancels = false;  // steep without errorOnTimeout: the instance ends cancelled
-};
-
-using Bounds = std::map<Limit, Bound>;
-Bounds bounds_of(const Definition& d, const Action& a);  // the nearest key wins
-std::optional<Policy> policy_of(const Definition& d, const State& s,
-                                const Action& a);  // the nearest policy wins
-bool glob_matches(const std::string& pattern, const std::string& text);
-
-// The instance.
 
 // Faults that an engine may have. The model has them only so that the random test can be tested.
 enum class Fault {

@@ -11,7 +11,7 @@
 namespace millrace::reference {
 namespace {
 
-/// What the programs of the cases (case.cc) do, by their texts.
+/// What the programs of the cases (case_yaml.cc) do, by their texts.
 void define_programs(TestEvaluator& evaluator, const Definition& definition) {
   const auto member = [](const Json& value, const char* name) {
     return value.is_object() && value.contains(name) ? value[name] : Json();
@@ -31,7 +31,7 @@ void define_programs(TestEvaluator& evaluator, const Definition& definition) {
                                  notes ? note : "."),
                      [=](const Json& data) -> QueryResult {
                        if (member(member(data, from.c_str()), "bad") == true) {
-                         return evaluation_failed("direktiv.jq.badCommand", "it is bad");
+                         return fail("direktiv.jq.badCommand", "it is bad");
                        }
                        return notes ? add_note(data) : QueryResult(data);
                      });
@@ -141,7 +141,7 @@ void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
   if (outcome.ok) {
     ended.result = dump_json(outcome.result);
   } else {
-    ended.result = tl::unexpected(WorkflowError{outcome.code, outcome.message});
+    ended.result = tl::unexpected(millrace::Error{outcome.code, outcome.message});
   }
   report(handle, std::move(ended));
 }
@@ -149,7 +149,7 @@ void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
 void EngineSubject::report(const std::string& handle, decltype(TaskReport::what) what) {
   const Result<InstanceId> task = parse_instance_id(handle);
   if (!task || !world_.alive()) return;  // the model has a task that the engine does not have
-  world_.processor().report({*task, std::move(what)}, nullptr);
+  world_.intake().report({*task, std::move(what)}, nullptr);
   finish();
 }
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/model/policies.h"
+#include "tests/model/random_case.h"
+#include "tests/model/shrink.h"
+
 namespace millrace::reference {
 
 namespace {
@@ -11,10 +15,6 @@ const char* const kVerbs[] = {
     "cancel", "pause",          "resume",  "pause the workflow", "resume the workflow",
     "retry",  "retry --extend", "restart", "rerun --from"};
 const char* const kReplies[] = {"accepted", "refused (409)", "refused otherwise"};
-
-bool one_of(const std::string& text, const std::string& alternatives) {
-  return ("|" + alternatives + "|").find("|" + text + "|") != std::string::npos;
-}
 
 std::string name(const TaskView& t) {
   std::string s = t.state + "[" + std::to_string(t.index) + "] attempt " +

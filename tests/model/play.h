@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/case.h"
+#include "tests/model/case_yaml.h"
 #include "tests/model/control_model.h"
 #include "tests/model/subject.h"
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/play.h"
+#include "tests/model/random_case.h"
+#include "tests/model/shrink.h"
 
 namespace millrace::reference {
 namespace {

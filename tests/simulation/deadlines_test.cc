@@ -151,8 +151,8 @@ TEST(Deadlines, ACallIsTriedAgainWithTheBrokerAway) {
       start(world, order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
   world.broker.disconnect();
   world.settle();
-  world.functions.tell({world.functions.tasks()[0].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.functions.tell(
+      {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(seconds(10));
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   world.functions.answer(world.functions.tasks()[1].id, 1);
@@ -218,8 +218,8 @@ TEST(Deadlines, ARetryThatWasDueBeforeADeadlineIsNotMadeBehindIt) {
         start(world, order(std::string_view(bound).empty() ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
                                                            : ", retry: 'fixed(5, 10s)'",
                            bound));
-    world.functions.tell({world.functions.tasks()[0].id,
-                          TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+    world.functions.tell(
+        {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
     world.settle();
     world.crash();
     world.clock.advance(minutes(2));

@@ -1,8 +1,10 @@
-// Functions outside: tasks that are handed out, told of, timed out, stopped and handed out again.
+// Functions outside: tasks that are handed out, reported on, timed out, stopped and handed out
+// again.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/charge_order.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -12,44 +14,15 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Calls `charge` once, with these further keys of the action.
-std::string order(std::string_view action = "", std::string_view state = "") {
-  return fmt::format(R"(
-id: order
-functions:
-- {{id: charge, type: knative-namespace, service: charge}}
-states:
-- id: pay
-  type: action
-  action: {{function: charge{}}}
-{}  transition: ship
-- {{id: ship, type: noop}}
-)",
-                     action, state);
-}
-
 constexpr std::string_view kRetryTwice = ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}";
-
-std::string start(World& world, Json input = Json::object()) {
-  std::string id = world.start("order", std::move(input))["id"];
-  world.settle();
-  return id;
-}
 
 size_t rows_of(World& world, std::string_view table) {
   const auto rows = world.rows();
   return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
     return row.first.starts_with(fmt::format("{}/", table));
   }));
-}
-
-void fail(World& world, const InstanceId& task, std::string code) {
-  world.functions.tell(
-      {task, TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
-  world.settle();
 }
 
 TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
@@ -115,9 +88,9 @@ TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
   const InstanceId task = world.functions.tasks()[0].id;
   int stored = 0;
   for (const int n : {1, 2}) {
-    world.processor().report({task, TaskEnded{.result = std::to_string(n)}}, [&] { ++stored; });
+    world.intake().report({task, TaskEnded{.result = std::to_string(n)}}, [&] { ++stored; });
   }
-  world.processor().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
+  world.intake().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
   EXPECT_EQ(stored, 0);
   world.settle();
   EXPECT_EQ(stored, 3);
@@ -180,7 +153,7 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
 
 /// The service is busy and says for how long.
 void refuse(World& world, const InstanceId& task, Duration retry_after) {
-  TaskEnded ended{.result = tl::unexpected(WorkflowError{"busy", "no"})};
+  TaskEnded ended{.result = tl::unexpected(Error{"busy", "no"})};
   ended.retry_after = retry_after;
   world.functions.tell({task, std::move(ended)});
   world.settle();
@@ -276,165 +249,6 @@ states:
   EXPECT_EQ(world.instance(id)["output"]["var"], Json::parse(R"({"receipt": 17, "mine": "x"})"));
 }
 
-TEST(Functions, AServiceOfTheSettingsIsWhereTheySayItIs) {
-  World world;
-  world.must(CreateNamespace{
-      .name = "default",
-      .settings = Json::parse(R"({"services": {"charge": {"url": "http://127.0.0.1:9/pay"}}})")});
-  world.apply(order());
-  start(world);
-  world.restart();
-  world.start("order");
-  world.settle();
-  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
-  for (const Task& task : world.functions.tasks()) {
-    EXPECT_EQ(task.target, TaskTarget(HttpService{"http://127.0.0.1:9/pay"}));
-  }
-}
-
-TEST(Functions, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
-  const std::vector<std::pair<std::string, std::string>> rows = {
-      {R"({"url": "ftp://x"})", "services.a.url: "},
-      {R"({"url": 3})", "services.a.url: "},
-      {R"({})", "services.a: write"},
-      {R"({"url": "http://x", "queue": "millrace.tasks.x"})", "services.a: write"},
-      {R"({"url": "http://x", "uri": "http://x"})", "services.a: uri: "},
-      {R"({"url": "http://x", "retries": {"maxAttempts": 2}})", "services.a: retries: "},
-      {R"j({"url": "http://x", "retries": "fixed(3)"})j", "services.a: retries: "},
-      {R"({"url": "http://x", "maxRuntime": "soon"})", "services.a: maxRuntime: "},
-      {R"({"url": "http://x", "maxRuntime": "1h", "startToCloseTimeout": "1h"})",
-       "services.a: maxRuntime: "},
-      {R"({"url": "http://x", "heartbeatTimeout": "1s"})", "services.a: heartbeatTimeout: with a"},
-      {R"({"url": "http://x", "timeout_scope": "global"})", "services.a: timeout_scope: "},
-  };
-  World world;
-  for (const auto& [service, message] : rows) {
-    const Json settings = {{"services", {{"a", Json::parse(service)}}}};
-    const Answered answer = world.command(CreateNamespace{.name = "default", .settings = settings});
-    world.settle();
-    ASSERT_FALSE((**answer).has_value()) << service;
-    EXPECT_EQ((**answer).error().code, "settings.invalid");
-    EXPECT_THAT((**answer).error().message, testing::StartsWith(message)) << service;
-  }
-}
-
-/// Has the service `charge` those settings, beside what else the namespace has.
-void set_service(World& world, std::string_view service, std::string_view others = "") {
-  world.must(CreateNamespace{.name = "default",
-                             .settings = Json::parse(fmt::format(
-                                 R"({{"services": {{"charge": {}}}{}}})", service, others))});
-}
-
-/// How many attempts are made of an action that always fails, all within an hour.
-size_t attempts_of(World& world, const std::string& yaml) {
-  world.apply(yaml);
-  const size_t before = world.functions.tasks().size();
-  start(world);
-  for (size_t i = before; i < world.functions.tasks().size() && i < before + 20; ++i) {
-    fail(world, world.functions.tasks()[i].id, "down");
-    world.run_for(std::chrono::minutes(1));
-  }
-  return world.functions.tasks().size() - before;
-}
-
-TEST(ServicePolicies, AreReadInEveryVocabulary) {
-  const std::vector<std::pair<std::string_view, size_t>> rows = {
-      {R"({"retries": {"max_attempts": 3, "codes": ["*"]}})", 4},
-      {R"({"retries": {"vocabulary": "steep", "maxAttempts": 3}})", 3},
-      {R"({"retries": {"maxAttempts": 3, "exponentialBackoff": 2}, "maxRuntime": "5m"})", 3},
-      {R"({"retries": {"vocabulary": "steep", "maxAttempts": 0}})", 0},
-      {R"({"retries": {"maximumAttempts": 3}})", 3},
-      {R"({"retry": {"maxAttempts": 2, "backoffMs": 100}})", 2},
-      {R"j({"retries": "fixed(3, 1s)"})j", 3},
-      {R"({"url": "http://a"})", 1},
-  };
-  for (const auto& [service, attempts] : rows) {
-    World world;
-    set_service(world, service);
-    EXPECT_EQ(attempts_of(world, order()), attempts) << service;
-  }
-}
-
-TEST(ServicePolicies, CountWhereNothingNearerHasOne) {
-  World world;
-  set_service(world, R"({"retries": {"max_attempts": 3, "codes": ["*"]}})",
-              R"(, "defaults": "stevora")");
-  EXPECT_EQ(attempts_of(world, order()), 4u) << "before the namespace's defaults";
-  EXPECT_EQ(attempts_of(world, order(", retries: {max_attempts: 1, codes: ['*']}")), 2u);
-  EXPECT_EQ(attempts_of(world, order() + "defaults: direktiv\n"), 1u) << "behind the workflow's";
-  EXPECT_EQ(attempts_of(world, R"(
-id: order
-functions:
-- {id: charge, type: knative-namespace, service: charge, retries: 'fixed(5, 1s)'}
-states:
-- {id: pay, type: action, action: {function: charge}}
-)"),
-            5u)
-      << "behind the function's";
-  EXPECT_EQ(attempts_of(world, R"(
-id: order
-functions:
-- {id: charge, type: knative-global, service: charge}
-states:
-- {id: pay, type: action, action: {function: charge}}
-)"),
-            4u)
-      << "of a global service in the namespace default";
-}
-
-TEST(ServicePolicies, TimeoutsCountKeyByKey) {
-  World world;
-  world.functions.act("charge", {{.takes = std::nullopt}});
-  set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
-                         "maxRuntime": {"timeout": "30s", "errorOnTimeout": true}})");
-  world.apply(order(", maxInactivity: {timeout: 20s, errorOnTimeout: true}"));
-  const std::string id = start(world);
-  EXPECT_EQ(world.functions.tasks()[0].start_to_close, seconds(30));
-  world.run_for(milliseconds(19'999));
-  EXPECT_EQ(world.instance(id)["status"], "waiting");
-  world.run_for(milliseconds(1));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
-
-  world.apply(order(", maxInactivity: {timeout: 1h, errorOnTimeout: true}"));
-  const std::string other = start(world);
-  world.run_for(seconds(30));
-  EXPECT_EQ(world.instance(other)["error"]["code"], "millrace.timeout.startToClose");
-}
-
-TEST(ServicePolicies, ATimeoutOfOneScopeGivesWayToOneOfTheOther) {
-  World world;
-  world.functions.act("charge", {{.takes = std::nullopt}});
-  set_service(world, R"({"timeout": "10s"})");
-  world.apply(order(", timeout: 1m, timeout_scope: per_attempt"));
-  const std::string id = start(world);
-  world.run_for(seconds(59));
-  EXPECT_EQ(world.instance(id)["status"], "waiting");
-  world.run_for(seconds(1));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
-}
-
-TEST(ServicePolicies, ATimeoutThatTheSettingsNoLongerHaveIsFinal) {
-  World world;
-  world.functions.act("charge", {{.takes = std::nullopt}});
-  set_service(world, R"({"startToCloseTimeout": "1m", "retries": {"maximumAttempts": 5}})");
-  world.apply(order());
-  const std::string id = start(world);
-  set_service(world, R"({"url": "http://a"})");
-  world.must(PauseInstance{"default", *parse_instance_id(id)});
-  world.must(ResumeInstance{"default", *parse_instance_id(id)});
-  world.run_for(seconds(60));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
-}
-
-TEST(ServicePolicies, AServiceMayHaveThemAndStayWithItsWorkers) {
-  World world;
-  set_service(world, R"j({"retries": "fixed(2, 1s)"})j");
-  world.apply(order());
-  start(world);
-  EXPECT_EQ(world.functions.tasks()[0].target,
-            TaskTarget(WorkQueue{"millrace.tasks.default.charge"}));
-}
-
 TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
   World world;
   world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
@@ -482,141 +296,10 @@ TEST(Functions, TheLastErrorOfACallIsNoLongerThanAKibibyte) {
   const std::string id = start(world);
   world.functions.tell(
       {world.functions.tasks()[0].id,
-       TaskEnded{.result = tl::unexpected(WorkflowError{"down", std::string(5'000, 'x')})}});
+       TaskEnded{.result = tl::unexpected(Error{"down", std::string(5'000, 'x')})}});
   world.settle();
   EXPECT_EQ(world.instance(id)["calls"][0]["lastError"]["message"],
             std::string(kMostCallFailureBytes, 'x') + "...");
-}
-
-TEST(Functions, ABegunTaskIsShownAsRunningWithoutAnyTimeout) {
-  World world;
-  world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
-  world.apply(order());
-  const std::string id = start(world);
-  EXPECT_EQ(world.instance(id)["calls"][0]["status"], "scheduled");
-  world.run_for(seconds(5));
-  EXPECT_EQ(world.instance(id)["calls"][0]["status"], "running");
-}
-
-TEST(Functions, SilenceIsCountedAnewAfterADeath) {
-  World world;
-  world.functions.act("charge", {{.takes = std::nullopt}});
-  world.apply(
-      order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s, retries: {maximumAttempts: 1}"));
-  const std::string id = start(world);
-  world.run_for(seconds(6));
-  world.restart();
-  world.run_for(seconds(9));
-  EXPECT_EQ(world.instance(id)["status"], "waiting");
-  world.run_for(seconds(1));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
-}
-
-TEST(Functions, ScheduleToStartDoesNotEndATaskThatASilentWorkerHas) {
-  World world;
-  world.functions.act("charge",
-                      {{.begins = milliseconds(90), .takes = seconds(5), .is_mute = true}});
-  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
-  world.run_for(seconds(6));
-  EXPECT_EQ(world.instance(id)["status"], "complete");
-}
-
-TEST(Functions, ScheduleToStartEndsATaskThatNoWorkerHas) {
-  World world;
-  world.functions.act("charge", {{.begins = milliseconds(110), .is_mute = true}});
-  world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
-  world.run_for(milliseconds(100));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
-  EXPECT_THAT(world.functions.stopped(), SizeIs(1));
-}
-
-TEST(Functions, ScheduleToStartEndsOnlyTheTasksThatNoWorkerHas) {
-  World world;
-  world.functions.act("charge", {{.takes = hours(2), .is_mute = true},
-                                 {.begins = std::nullopt},
-                                 {.begins = hours(1), .is_mute = true}});
-  world.apply(R"(
-id: order
-functions:
-- {id: charge, type: knative-namespace, service: charge}
-states:
-- id: each
-  type: parallel
-  mode: or
-  actions:
-  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
-  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
-  - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
-)");
-  const std::string id = start(world);
-  world.run_for(seconds(1));
-  const Json calls = world.instance(id)["calls"];
-  EXPECT_EQ(calls[0]["status"], "running");
-  EXPECT_EQ(calls[1]["status"], "failed");
-  EXPECT_EQ(calls[2]["status"], "failed");
-}
-
-TEST(Functions, ALookIsMadeAgainAfterARestart) {
-  World world;
-  world.functions.act("charge", {{.begins = hours(1), .is_mute = true}});
-  world.apply(order(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
-  world.clock.advance(seconds(1));
-  world.step();
-  world.restart();
-  world.settle();
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
-}
-
-TEST(Functions, UnreportedSignsOfLifeCountToTheMillisecond) {
-  World world;
-  world.functions.act("charge", {{.heartbeat = milliseconds(300),
-                                  .takes = milliseconds(900),
-                                  .answers = false,
-                                  .is_mute = true}});
-  world.apply(order(", maxInactivity: {timeout: 500ms, errorOnTimeout: true}"));
-  const std::string id = start(world);
-  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
-  world.run_for(milliseconds(1399));  // the last sign is at 900 ms
-  EXPECT_EQ(world.instance(id)["status"], "waiting");
-  world.run_for(milliseconds(1));
-  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
-}
-
-TEST(Functions, OneThatNobodyHasBegunWithIsNotSilent) {
-  World world;
-  world.functions.act("charge", {{.begins = std::nullopt}});
-  world.apply(order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s"));
-  const std::string id = start(world);
-  world.restart();
-  world.run_for(hours(2));
-  EXPECT_EQ(world.instance(id)["status"], "waiting");
-}
-
-TEST(Functions, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
-  World world;
-  world.must(
-      CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
-  world.apply(order());
-  const std::string id = start(world);
-  for (size_t i = 0; i < 3; ++i) {
-    ASSERT_THAT(world.functions.tasks(), SizeIs(i + 1));
-    fail(world, world.functions.tasks()[i].id, "down");
-    world.run_for(seconds(2));
-  }
-  EXPECT_EQ(world.instance(id)["error"]["msg"], "Step 'pay' failed after 3 attempts: no");
-}
-
-TEST(Functions, AWorkflowThatNamesItsDefaultsHasNotThoseOfTheNamespace) {
-  World world;
-  world.must(
-      CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
-  world.apply(order() + "defaults: direktiv\n");
-  const std::string id = start(world);
-  fail(world, world.functions.tasks()[0].id, "down");
-  EXPECT_EQ(world.instance(id)["error"], (Json{{"code", "down"}, {"msg", "no"}}));
 }
 
 TEST(Functions, HowLongATaskWaitedForSomebodyIsMeasured) {

@@ -194,7 +194,7 @@ TEST(Kept, IsNoPressure) {
   }
   EXPECT_EQ(rows_of(world, "outbox"), 60U);
   EXPECT_TRUE(world.processor().ready());
-  EXPECT_TRUE(world.processor().wait_until_quiet(Duration(0)));
+  EXPECT_TRUE(world.intake().wait_until_quiet(Duration(0)));
 }
 
 TEST(Kept, GivesWayWhenTheStoreIsNearlyFull) {

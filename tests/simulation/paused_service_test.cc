@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -160,8 +159,8 @@ TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
             "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
   const std::string id = start(world);
   pause(world);
-  world.functions.tell({world.functions.tasks()[0].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", ""})}});
+  world.functions.tell(
+      {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
   EXPECT_EQ(status(world, id), "waiting");
   resume(world);

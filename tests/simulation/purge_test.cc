@@ -1,30 +1,23 @@
 // A namespace that is deleted, and what of it is left in the store: nothing, in the end.
-#include <fmt/format.h>
+#include "orchestrator/store/rows/purge.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
 namespace {
 
 using std::chrono::hours;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::Gt;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::SizeIs;
-
-constexpr const char* kCallsAndGoesOn = R"(
-id: calls
-functions:
-- {id: charge, type: knative-namespace, service: charge}
-states:
-- {id: pay, type: action, async: true, action: {function: charge}}
-)";
 
 constexpr const char* kReminds = R"(
 id: reminds
@@ -45,36 +38,6 @@ start: {type: scheduled, cron: '0 0 1 1 *'}
 states:
 - {id: done, type: noop}
 )";
-
-constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: go}}
-)";
-
-std::string job(std::string_view id, std::string_view more = "") {
-  return fmt::format("id: {}\nstates:\n- {{id: done, type: noop}}\n{}", id, more);
-}
-
-/// The keys of the rows that tell what there is: not the counters, nor what has been sent.
-std::vector<std::string> keys(const World& world) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : world.rows()) {
-    const std::string table = key.substr(0, key.find('/'));
-    const bool is_state = table != "outbox" && table != "sent" && table != "dedupe";
-    if (is_state &&
-        (table != "meta" || key.starts_with("meta/purge/") || key.starts_with("meta/retired/"))) {
-      keys.push_back(key);
-    }
-  }
-  return keys;
-}
-
-bool is_purging(const World& world) {
-  const auto rows = world.rows();
-  const auto first = rows.lower_bound("meta/purge/");
-  return first != rows.end() && first->first.starts_with("meta/purge/");
-}
 
 /// Something of every kind that a namespace can hold.
 void fill(World& world, const std::string& space) {
@@ -293,171 +256,6 @@ TEST_F(DeletedNamespace, IsErasedOnlyWhereADeletionHasNotedIt) {
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
 }
 
-/// A store as a release left it that erased no rows when it deleted a namespace, and noted no
-/// deletion of a workflow: with namespace 2, `a`, and of `default` a workflow that has instances
-/// and one that has none.
-class Leftovers : public testing::Test {
- protected:
-  Leftovers() {
-    world.apply(job("stays"));
-    world.start("stays");
-    for (const char* const id : {"gone", "gone-unused"}) world.apply(job(id));
-    world.start("gone");
-    world.must(CreateNamespace{.name = "a"});
-    for (const char* const text : {kCallsAndGoesOn, kWaits}) world.apply(text, "a");
-    world.apply(job("job"), "a");
-    for (const char* const id : {"job", "calls"}) {
-      for (int i = 0; i < 2; ++i) {
-        world.must(StartInstance{
-            .space = "a", .workflow = id, .idempotency_key = fmt::format("key-{}", i)});
-      }
-    }
-    world.crash();
-    world.change_store([](Transaction& tx) {
-      delete_names(tx, "a");
-      for (const char* const id : {"gone", "gone-unused"}) {
-        erase_workflow(tx, NamespaceNumber(1), id);
-      }
-    });
-    world.functions.be_replaced();
-    world.checks_store = false;
-    world.recover();
-    world.settle();
-  }
-
-  std::string damages() { return dump_json(world.processor().damages().list()); }
-  Json finish(const std::string& workflow) {
-    return world.must(DeleteWorkflow{.space = "default", .id = workflow, .leftovers = true});
-  }
-
-  World world;
-};
-
-TEST_F(Leftovers, AreKeptAndNamedUntilAnOperatorSaysThatTheyAre) {
-  const auto filled = keys(world);
-  world.run_for(hours(1));
-  world.restart();
-  EXPECT_EQ(keys(world), filled);
-  EXPECT_THAT(damages(), testing::AllOf(HasSubstr("`millrace namespace delete 2 --leftovers`"),
-                                        HasSubstr("`millrace workflow delete 2 --leftovers`"),
-                                        HasSubstr("`millrace workflow delete 3 --leftovers`")));
-}
-
-TEST_F(Leftovers, OfANamespaceAreErasedAcrossARestart) {
-  const auto asked = [&] { return world.command(DeleteNamespace{.name = "2", .leftovers = true}); };
-  const Answered erased = asked();
-  world.step();
-  ASSERT_TRUE(erased->has_value() && **erased);
-  EXPECT_EQ(***erased, (Json{{"number", 2}, {"erasing", true}}));
-  ASSERT_TRUE(is_purging(world));
-  const Answered again = asked();
-  world.restart();
-  world.settle();
-  EXPECT_FALSE(is_purging(world));
-  for (const auto& [key, value] : world.rows()) {
-    EXPECT_FALSE(key.starts_with(std::string("ended/\0\0\0\2", 10))) << key;
-    EXPECT_FALSE(key.starts_with("tasks/")) << key;
-  }
-  EXPECT_THAT(world.instances(), SizeIs(2)) << "those of `default` stay";
-  EXPECT_THAT(world.metric("millrace_rows_purged_total"), Gt(4));
-}
-
-TEST_F(Leftovers, AreAllGoneOnceEachIsNamed) {
-  world.must(DeleteNamespace{.name = "2", .leftovers = true});
-  EXPECT_EQ(finish("2"), (Json{{"number", 2}, {"kept", true}})) << "an instance ended by it";
-  EXPECT_EQ(finish("3"), (Json{{"number", 3}, {"kept", false}}));
-  EXPECT_EQ(finish("5"), (Json{{"number", 5}, {"kept", false}})) << "`waits` of namespace 2";
-  EXPECT_EQ(world.refusal(DeleteWorkflow{.space = "default", .id = "2", .leftovers = true}).code,
-            "leftovers.none");
-  world.checks_store = true;
-  world.restart();
-  EXPECT_EQ(damages(), "[]");
-  for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "complete");
-}
-
-TEST_F(Leftovers, AreNotWhatIsInUse) {
-  const auto none = [&](const std::string& number) {
-    return world.refusal(DeleteNamespace{.name = number, .leftovers = true});
-  };
-  EXPECT_THAT(none("1").message, HasSubstr("namespace \"default\" has the number 1"));
-  for (const char* const number : {"1", "0", "3", "a", "-1", "4294967298"}) {
-    EXPECT_EQ(none(number).code, "leftovers.none") << number;
-  }
-  const auto workflow = [&](const std::string& space, const std::string& number) {
-    return world.refusal(DeleteWorkflow{.space = space, .id = number, .leftovers = true});
-  };
-  EXPECT_EQ(workflow("default", "1").code, "leftovers.none");
-  EXPECT_EQ(workflow("default", "7").code, "leftovers.none");
-  const Error of_namespace = workflow("default", "4");
-  EXPECT_EQ(of_namespace.code, "leftovers.in_use");
-  EXPECT_THAT(of_namespace.message, HasSubstr("millrace namespace delete 2 --leftovers"));
-  world.must(CreateNamespace{.name = "b"});
-  EXPECT_THAT(workflow("b", "2").message, HasSubstr("-n default"));
-}
-
-TEST(LostNamespace, IsNoLeftoverWhateverIsInIt) {
-  const std::pair<const char*, std::function<void(World&)>> cases[] = {
-      {"workflows", [](World& world) { world.apply(job("job"), "a"); }},
-      {"variables",
-       [](World& world) {
-         world.must(PutVariable{.place = {.space = "a"}, .key = "k", .value = {.bytes = "v"}});
-       }},
-      {"secrets",
-       [](World& world) { world.must(PutSecret{.space = "a", .name = "s", .value = "v"}); }},
-      {"workflows that were deleted",
-       [](World& world) {
-         world.apply(job("job"), "a");
-         world.must(DeleteWorkflow{.space = "a", .id = "job"});
-       }},
-      {"living instances",
-       [](World& world) {
-         world.apply(kWaits, "a");
-         world.must(StartInstance{.space = "a", .workflow = "waits"});
-         world.crash();
-         world.change_store(
-             [](Transaction& tx) { erase_workflow(tx, NamespaceNumber(2), "waits"); });
-         world.recover();
-       }},
-  };
-  for (const auto& [what, fill_in] : cases) {
-    World world;
-    world.checks_store = false;
-    world.must(CreateNamespace{.name = "a"});
-    fill_in(world);
-    world.crash();
-    world.change_store([](Transaction& tx) { erase_namespace(tx, "a"); });
-    world.recover();
-    const auto filled = keys(world);
-    const Error refused = world.refusal(DeleteNamespace{.name = "2", .leftovers = true});
-    EXPECT_EQ(refused.code, "leftovers.in_use") << what;
-    EXPECT_THAT(refused.message, testing::AllOf(HasSubstr(what), HasSubstr("restore a backup")));
-    world.run_for(hours(1));
-    EXPECT_EQ(keys(world), filled) << what;
-  }
-}
-
-TEST(LostNamespace, IsNotErasedByAPurgeAsLongAsAnInstanceOfItsWorkflowsLives) {
-  World world;
-  world.must(CreateNamespace{.name = "a"});
-  world.apply(kWaits, "a");
-  world.must(StartInstance{.space = "a", .workflow = "waits"});
-  const auto filled = keys(world);
-  world.checks_store = false;
-  world.crash();
-  world.change_store([](Transaction& tx) {
-    erase_namespace(tx, "a");
-    write_purge(tx, {.kind = Purge::Kind::kNamespace, .number = 2, .record = {.space = "a"}});
-  });
-  world.recover();
-  world.run_for(hours(1));
-  const auto left = keys(world);
-  for (const std::string& key : filled) {
-    EXPECT_TRUE(key == "namespaces/a" || std::count(left.begin(), left.end(), key) == 1) << key;
-  }
-  EXPECT_THAT(dump_json(world.processor().damages().list()), HasSubstr("so the namespace was not"));
-  EXPECT_EQ(world.processor().ready().error().code, kDamagedRow);
-}
-
 TEST_F(DeletedNamespace, LeavesTheDefinitionsOfOthersAlone) {
   world.apply(job("deleted"));
   world.start("deleted");
@@ -486,70 +284,6 @@ TEST_F(DeletedNamespace, LeavesTheDefinitionsOfOthersAlone) {
   world.restart();
   EXPECT_EQ(keys(world), filled);
   world.start("stays");
-}
-
-TEST(ClosedGroups, BecomeDeadLettersInStepsWhileNewOnesGather) {
-  constexpr int kEvents = 2'500;
-  for (const bool restarts : {false, true}) {
-    World world;
-    const auto groups = [](std::string_view third) {
-      return fmt::format(R"(
-id: groups
-start:
-  type: eventsAnd
-  correlate: [key]
-  events: [{{type: one}}, {{type: {}}}]
-states:
-- {{id: done, type: noop}}
-)",
-                         third);
-    };
-    world.apply(groups("two"));
-    for (int i = 0; i < kEvents; ++i) {
-      world.publish("one", fmt::format("old-{}", i), i, {{"key", std::to_string(i % 10)}});
-    }
-    world.settle();
-    const Answered applied = world.command(World::application(groups("three")));
-    world.step();
-    ASSERT_TRUE(applied->has_value() && **applied);
-    ASSERT_TRUE(is_purging(world));
-    if (restarts) world.restart();
-    // These are of the new groups, though older ones of the same key are yet to be closed.
-    world.publish("one", "new-1", "x", {{"key", "1"}});
-    world.publish("two", "new-2", "x", {{"key", "1"}});
-    world.settle();
-    EXPECT_THAT(world.instances(), IsEmpty());
-    world.publish("three", "new-3", "y", {{"key", "1"}});
-    world.settle_publishes();
-    ASSERT_THAT(world.instances(), SizeIs(1));
-    EXPECT_EQ(world.instances()[0]["input"], (Json{{"one", "x"}, {"three", "y"}}));
-    EXPECT_THAT(world.dead_letters(), SizeIs(kEvents));
-    const auto rows = world.rows();
-    for (const auto& [key, value] : rows) EXPECT_FALSE(key.starts_with("groups/"));
-  }
-}
-
-TEST(ClosedGroups, LetEventsGoWhoseLifespanEndsMeanwhile) {
-  World world;
-  const auto groups = [](std::string_view third) {
-    return fmt::format(R"(
-id: groups
-start: {{type: eventsAnd, lifespan: PT1M, events: [{{type: one}}, {{type: {}}}]}}
-states:
-- {{id: done, type: noop}}
-)",
-                       third);
-  };
-  world.apply(groups("two"));
-  for (int i = 0; i < 2'500; ++i) world.publish("one", std::to_string(i), i);
-  world.settle();
-  world.command(World::application(groups("three")));
-  world.step();
-  ASSERT_TRUE(is_purging(world));
-  world.clock.advance(std::chrono::minutes(2));
-  world.settle_publishes();
-  EXPECT_EQ(world.metric("millrace_timers"), 0);
-  for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("groups/"));
 }
 
 TEST(DeletedInstance, WithAHistoryLongerThanABatchShouldEraseIsErasedInSteps) {

@@ -30,7 +30,7 @@ std::string status(World& world, const std::string& id) { return world.instance(
 
 void fail_newest(World& world, std::string code = "down") {
   world.functions.tell({world.functions.tasks().back().id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{std::move(code), "no"})}});
+                        TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
   world.settle();
 }
 
@@ -159,9 +159,8 @@ states:
 
 TEST(Retry, OfAStateThatNeitherWaitedNorActedHasTheDataThatItFoundAndNoError) {
   World world;
-  world.evaluator.define("first(.n)", [](const Json&) -> QueryResult {
-    return evaluation_failed("direktiv.jq.badCommand", "no");
-  });
+  world.evaluator.define(
+      "first(.n)", [](const Json&) -> QueryResult { return fail("direktiv.jq.badCommand", "no"); });
   for (const char* const transform : {".n.x", "first(.n)"}) {
     for (const Json& error : {Json(), Json("mine")}) {
       Json input = {{"n", 1}};

@@ -1,4 +1,4 @@
-// How the clock starts instances, through the whole core (SEMANTICS "scheduled"). The world begins
+// How the clock starts instances, through the whole core. The world begins
 // at 2021-09-01T12:00Z, a Wednesday.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

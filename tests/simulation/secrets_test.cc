@@ -1,13 +1,12 @@
 // Secrets, and instances that hold something of one, through the whole core: it is in no file and
 // in no answer, and yet there for those who need it.
-#include "orchestrator/store/rows/secrets.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
-#include "orchestrator/store/rows/variables.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "tests/simulation/world.h"
 #include "tests/support/leaks.h"
 

@@ -1,5 +1,4 @@
-// Workflows of which one instance may live at a time, through the whole core (SEMANTICS
-// "singular").
+// Workflows of which one instance may live at a time, through the whole core.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

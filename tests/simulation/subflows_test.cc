@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/children.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -11,7 +12,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 /// Calls `charge`, which waits for `paid` of its order.
@@ -35,53 +35,6 @@ states:
   timeout: PT1H
   event: {type: paid, context: {order: jq(.order)}}
 )";
-
-/// Calls what the test likes, for each of `items`.
-std::string each(std::string_view rest) {
-  return fmt::format(R"(
-id: each
-functions:
-- {{id: f, type: subflow, workflow: item}}
-states:
-- id: loop
-  type: foreach
-  array: jq(.items)
-  action: {{function: f}}
-{})",
-                     rest);
-}
-
-std::vector<Json> of(World& world, std::string_view workflow) {
-  std::vector<Json> found;
-  for (Json& one : world.instances()) {
-    if (one["workflow"] == workflow) found.push_back(std::move(one));
-  }
-  return found;
-}
-
-std::vector<std::string> statuses(World& world, std::string_view workflow) {
-  std::vector<std::string> found;
-  for (const Json& one : of(world, workflow)) found.push_back(one["status"]);
-  return found;
-}
-
-size_t count(World& world, std::string_view workflow, std::string_view status) {
-  const auto all = statuses(world, workflow);
-  return static_cast<size_t>(std::count(all.begin(), all.end(), status));
-}
-
-size_t rows_of(World& world, std::string_view table) {
-  const auto rows = world.rows();
-  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
-    return row.first.starts_with(fmt::format("{}/", table));
-  }));
-}
-
-Json numbers(size_t count) {
-  Json items = Json::array();
-  for (size_t i = 0; i < count; ++i) items.push_back({{"n", i}});
-  return items;
-}
 
 TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
   World world;
@@ -362,134 +315,6 @@ states:
   world.publish("confirmed", "2", 2);
   world.settle();
   EXPECT_EQ(rows_of(world, "recent"), 0u);
-}
-
-TEST(Parallel, OrCancelsTheSlowest) {
-  World world;
-  world.apply(R"(
-id: race
-functions:
-- {id: slow, type: subflow, workflow: slow}
-- {id: fast, type: subflow, workflow: fast}
-states:
-- {id: both, type: parallel, mode: or, actions: [{function: slow}, {function: fast}]}
-)");
-  world.apply("id: slow\nstates: [{id: s, type: delay, duration: PT1H}]\n");
-  world.apply("id: fast\nstates: [{id: s, type: delay, duration: PT1S, transform: '\"won\"'}]\n");
-  const Json race = world.start("race");
-  world.run_for(seconds(1));
-  EXPECT_EQ(world.instance(race["id"])["output"]["return"], (Json::array({nullptr, "won"})));
-  EXPECT_THAT(statuses(world, "slow"), ElementsAre("cancelled"));
-  EXPECT_EQ(world.metric("millrace_timers"), 0);
-}
-
-TEST(Foreach, AThousandChildrenThatAllWaitAtOnce) {
-  World world;
-  world.apply(each(""));
-  world.apply(
-      "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
-  const Json loop = world.start("each", {{"items", numbers(1000)}});
-  EXPECT_EQ(count(world, "item", "waiting"), 1000u);
-  for (size_t i = 1000; i > 0; --i) {
-    world.publish("go", fmt::format("e{}", i), fmt::format("r{}", i - 1),
-                  {{"n", static_cast<int32_t>(i - 1)}});
-    if (i == 500) world.restart();
-  }
-  world.settle();
-  const Json ended = world.instance(loop["id"]);
-  ASSERT_EQ(ended["status"], "complete");
-  ASSERT_EQ(ended["output"]["return"].size(), 1000u);
-  for (size_t i = 0; i < 1000; ++i) {
-    EXPECT_EQ(ended["output"]["return"][i]["go"], fmt::format("r{}", i));
-  }
-}
-
-TEST(Foreach, AThousandChildrenSixteenAtATime) {
-  World world;
-  world.apply(each("  concurrency: 16\n"));
-  world.apply("id: item\nstates: [{id: s, type: delay, duration: PT1S}]\n");
-  const Json loop = world.start("each", {{"items", numbers(1000)}});
-  size_t most = 0;
-  for (int second = 0; second < 63; ++second) {
-    most = std::max(most, count(world, "item", "waiting"));
-    EXPECT_EQ(world.instance(loop["id"])["status"], "waiting");
-    world.run_for(seconds(1));
-  }
-  EXPECT_EQ(most, 16u);
-  EXPECT_EQ(world.instance(loop["id"])["status"], "complete");
-  EXPECT_EQ(count(world, "item", "complete"), 1000u);
-}
-
-TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
-  World world({.processor = {.batch = {.errands = 7}}});
-  world.apply(each(""));
-  world.apply(
-      "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
-  const auto started =
-      world.command(StartInstance{"default", "each", {{"items", numbers(60)}}, "k"});
-  for (int i = 0; i < 40; ++i) {
-    world.step();
-    if (i % 2 == 0) {
-      world.restart();
-    } else {
-      world.crash_after_commit();
-      world.recover();
-    }
-    if (i < 20) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
-  }
-  world.settle();
-  const Json loop = of(world, "each")[0];
-  EXPECT_EQ(loop["status"], "waiting");
-  EXPECT_EQ(count(world, "item", "complete"), 20u)
-      << "each of those events came when its child had been called, or later";
-  for (int i = 20; i < 60; ++i) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
-  world.settle();
-  EXPECT_THAT(of(world, "item"), SizeIs(60)) << "none is started twice";
-  const Json ended = world.instance(loop["id"]);
-  ASSERT_EQ(ended["status"], "complete");
-  for (size_t i = 0; i < 60; ++i) EXPECT_EQ(ended["output"]["return"][i]["go"], i);
-  EXPECT_EQ(rows_of(world, "inbox"), 0u) << "an errand is left";
-}
-
-TEST(Foreach, IsCancelledWhileItsChildrenAreStillStarting) {
-  World world({.processor = {.batch = {.errands = 10}}});
-  world.apply(each("  timeout: PT5S\n"));
-  world.apply("id: item\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
-  const auto started =
-      world.command(StartInstance{"default", "each", {{"items", numbers(100)}}, ""});
-  world.step();
-  world.step();
-  EXPECT_LT(of(world, "item").size(), 100u);
-  const std::string loop = of(world, "each")[0]["id"];
-  const auto cancelled = world.command(CancelInstance{"default", *parse_instance_id(loop)});
-  world.settle();
-  EXPECT_EQ(count(world, "item", "waiting"), 0u);
-  EXPECT_LT(of(world, "item").size(), 100u) << "those that nobody waits for do not start";
-  EXPECT_EQ(world.metric("millrace_listeners"), 0);
-}
-
-TEST(Foreach, TheFirstFailureCancelsTheRest) {
-  World world;
-  world.apply(each(""));
-  world.apply(R"(
-id: item
-states:
-- {id: wait, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}, transition: end}
-- {id: end, type: error, error: item.broken, message: 'item %d', args: [jq(.n)]}
-)");
-  const Json loop = world.start("each", {{"items", numbers(50)}});
-  world.publish("go", "1", nullptr, {{"n", 17}});
-  world.settle();
-  EXPECT_EQ(world.instance(loop["id"])["error"],
-            (Json{{"code", "item.broken"}, {"msg", "item 17"}}));
-  EXPECT_EQ(count(world, "item", "cancelled"), 49u);
-}
-
-TEST(Foreach, RefusesMoreElementsThanARowEachAllows) {
-  World world;
-  world.apply(each(""));
-  const Json loop = world.start("each", {{"items", numbers(10'001)}});
-  EXPECT_EQ(world.instance(loop["id"])["error"]["code"], "millrace.limits.foreach");
 }
 
 TEST(Subflow, DeletingItsWorkflowIsAnErrorOfTheCaller) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/nats_binding.h"
-#include "orchestrator/store/rows/secrets.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/simulation/world.h"
 
@@ -60,8 +60,8 @@ void fail_once_and_succeed(World& world) {
       "ordered", "1", nullptr,
       {{"traceparent", std::string("00-abc-def-01")}, {"correlationid", std::string("c7")}});
   world.settle();
-  world.functions.tell({world.functions.tasks()[0].id,
-                        TaskEnded{.result = tl::unexpected(WorkflowError{"down", "gone"})}});
+  world.functions.tell(
+      {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", "gone"})}});
   world.run_for(seconds(1));
   world.functions.answer(world.functions.tasks()[1].id, 1);
   world.settle();

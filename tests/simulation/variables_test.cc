@@ -1,12 +1,11 @@
 // Variables through the whole core: scopes, the order of writes, restarts, and that they go with
 // their owners.
-#include "orchestrator/store/rows/variables.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/transaction.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {

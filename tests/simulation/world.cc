@@ -141,6 +141,7 @@ Status World::try_recover() {
                             .make_id = make_id,
                             .id_key = options_.id_key,
                             .store = options_.store,
+                            .intake = options_.intake,
                             .processor = options_.processor}));
   return {};
 }
@@ -169,19 +170,19 @@ void World::change_store(const std::function<void(Transaction& tx)>& change) {
 
 Answered World::command(Command command) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
-  processor().command(std::move(command),
-                      outlet_->guard<Result<Json>>(
-                          [answered](Result<Json> result) { *answered = std::move(result); }));
+  intake().command(std::move(command),
+                   outlet_->guard<Result<Json>>(
+                       [answered](Result<Json> result) { *answered = std::move(result); }));
   return answered;
 }
 
 Answered World::wait_for_end(const std::string& instance, Duration at_most) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
-  processor().wait_for_end("default", must_have(parse_instance_id(instance)), at_most,
-                           outlet_->guard<Status>([this, answered, instance](const Status& ended) {
-                             *answered =
-                                 ended ? stage_->instance(instance) : tl::unexpected(ended.error());
-                           }));
+  intake().wait_for_end({"default", must_have(parse_instance_id(instance)), at_most,
+                         outlet_->guard<Status>([this, answered, instance](const Status& ended) {
+                           *answered =
+                               ended ? stage_->instance(instance) : tl::unexpected(ended.error());
+                         })});
   return answered;
 }
 

@@ -90,6 +90,7 @@ class TestReceivers final : public EventSender {
 
 struct WorldOptions {
   EnvironmentOptions store;  ///< but that nothing is checkpointed at a close
+  IntakeLimits intake;
   ProcessorOptions processor;
   uint64_t seed = 1;
   std::string id_key = "the key of the ids";  ///< Lookup::id_key
@@ -112,6 +113,7 @@ class World {
   ActedFunctions functions{clock};
   TestReceivers receivers;
 
+  Intake& intake() { return stage_->intake(); }
   Processor& processor() { return stage_->processor(); }
 
   // In.

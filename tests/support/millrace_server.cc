@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {
@@ -175,9 +176,9 @@ ProcessEnd MillraceServer::cli(const std::vector<std::string>& arguments, std::s
 }
 
 std::string read_repository_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  CHECK(file.good(), "there is no file {}: tests run from the root of the repository", path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes = file_bytes(path);
+  CHECK(!bytes.empty(), "there is no file {}: tests run from the root of the repository", path);
+  return bytes;
 }
 
 }  // namespace millrace

@@ -97,7 +97,7 @@ class MillraceServer {
   std::string nats_url_;
   std::map<std::string, std::string> environment_;
   std::vector<std::string> arguments_;
-  TemporaryFolder folder_;
+  Folder folder_;
   std::unique_ptr<Process> process_;
   uint16_t port_ = 0;
 };

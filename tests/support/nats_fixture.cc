@@ -1,21 +1,8 @@
 #include "tests/support/nats_fixture.h"
 
-#include <cstdlib>
-
 #include "base/check.h"
 
 namespace millrace {
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "millrace-test-XXXXXX").string();
-  CHECK(::mkdtemp(name.data()) != nullptr, "{}", name);
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 NatsServer::NatsServer(std::string configuration) {
   Result<std::unique_ptr<DevServer>> server =

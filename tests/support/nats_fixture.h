@@ -11,6 +11,7 @@
 
 #include "broker/connection.h"
 #include "broker/dev_server.h"
+#include "tests/support/folder.h"
 #include "tests/support/raw_nats_client.h"
 
 namespace millrace {
@@ -20,20 +21,6 @@ inline constexpr Duration kLongEnough{30'000};
 
 /// A connection to the server there, connected.
 std::unique_ptr<Connection> connect_to(const std::string& url);
-
-/// A folder that is gone with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A running server; `configuration` adds lines to its configuration file.
 class NatsServer {
@@ -55,7 +42,7 @@ class NatsServer {
   std::unique_ptr<Connection> connect() const { return connect_to(url()); }
 
  private:
-  TemporaryFolder folder_;
+  Folder folder_;
   std::unique_ptr<DevServer> server_;
 };
 

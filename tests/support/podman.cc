@@ -53,7 +53,7 @@ PodmanImage::PodmanImage(std::string name) : name_(std::move(name)) {
     missing_ = "podman is not installed";
     return;
   }
-  const TemporaryFolder folder;
+  const Folder folder;
   make_image(folder.path(), name_);
   const ProcessEnd tried = podman({"run", "--rm", name_, "/bin/sh", "-c", "echo works"});
   if (tried.output != "works\n") missing_ = "podman runs nothing here: " + tried.errors;

@@ -6,19 +6,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/programs.h"
+#include "tests/support/file_bytes.h"
 
 namespace millrace {
 namespace {
@@ -27,15 +26,6 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr Duration kLook{5};
-
-/// What can be read of it: a process may end while its file is open, which an iterator over the
-/// buffer throws for.
-std::string read_text(const fs::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
 
 struct ProcessState {
   pid_t pid = 0;
@@ -51,7 +41,7 @@ std::vector<ProcessState> running_processes() {
        entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string stat = read_text(entry->path() / "stat");
+    const std::string stat = file_bytes(entry->path() / "stat");
     // `pid (name) state parent group …`; the name may hold blanks and brackets.
     std::istringstream rest(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
     char state = 'Z';
@@ -63,18 +53,22 @@ std::vector<ProcessState> running_processes() {
 }
 
 /// A file in memory that holds the text, read from its start.
-int input_file(const std::string& text) {
-  const int fd = ::memfd_create("input", MFD_CLOEXEC);
-  CHECK(fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  ::lseek(fd, 0, SEEK_SET);
-  return fd;
+Descriptor input_file(const std::string& text) {
+  Descriptor file(::memfd_create("input", MFD_CLOEXEC));
+  CHECK(file && ::write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  ::lseek(file.fd(), 0, SEEK_SET);
+  return file;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (std::string& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+  return {.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
 }
 
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
@@ -101,7 +95,7 @@ bool eventually(const std::function<bool()>& condition, Duration at_most) {
 std::vector<pid_t> processes_with(std::string_view text) {
   std::vector<pid_t> found;
   for (const ProcessState& process : running_processes()) {
-    std::string command = read_text(fmt::format("/proc/{}/cmdline", process.pid));
+    std::string command = file_bytes(fmt::format("/proc/{}/cmdline", process.pid));
     std::replace(command.begin(), command.end(), '\0', ' ');
     if (command.find(text) != std::string::npos) found.push_back(process.pid);
   }
@@ -117,71 +111,49 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 Process::Process(const ProcessSettings& settings) {
-  std::vector<std::string> arguments = settings.command;
-  std::vector<std::string> variables = environment_with(settings.environment);
-  const std::vector<char*> argv = pointers(arguments);
-  const std::vector<char*> envp = pointers(variables);
-  const int input = input_file(settings.input);
-  int output[2];
-  int errors[2];
-  CHECK(::pipe2(output, O_CLOEXEC) == 0 && ::pipe2(errors, O_CLOEXEC) == 0);
-
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  CHECK(pid_ >= 0);
-  if (pid_ == 0) {  // only calls that are safe between fork and exec
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(126);
-    ::dup2(input, STDIN_FILENO);
-    ::dup2(output[1], STDOUT_FILENO);
-    ::dup2(errors[1], STDERR_FILENO);
-    ::execvpe(argv[0], argv.data(), envp.data());
-    ::_exit(127);
+  std::vector<std::string> command = settings.command;
+  // One that is not there is left to fail as a shell has it.
+  if (const std::string program = find_program(command.front()); !program.empty()) {
+    command.front() = program;
   }
-  ::setpgid(pid_, pid_);  // whoever is first; the group exists from here on
-  ::close(input);
-  ::close(output[1]);
-  ::close(errors[1]);
-  output_.fd = output[0];
-  errors_.fd = errors[0];
+  const Descriptor input = input_file(settings.input);
+  Pipe output = make_pipe();
+  Pipe errors = make_pipe();
+  Result<LaunchedProcess> process = launch({.command = std::move(command),
+                                            .environment = environment_with(settings.environment),
+                                            .input = input.fd(),
+                                            .output = output.write.fd(),
+                                            .errors = errors.write.fd()});
+  CHECK(process.has_value(), "{}", process.error().message);
+  process_ = *std::move(process);
+  output_.file = std::move(output.read);
+  errors_.file = std::move(errors.read);
   output_reader_ = std::thread([this] { read(output_); });
   error_reader_ = std::thread([this] { read(errors_); });
 }
 
 Process::~Process() {
-  ::kill(-pid_, SIGKILL);
+  if (!code_) ::kill(pid(), SIGKILL);  // alone, if it leads no group yet
+  ::kill(-pid(), SIGKILL);
   wait();
   output_reader_.join();
   error_reader_.join();
-  ::close(output_.fd);
-  ::close(errors_.fd);
 }
 
 void Process::signal(int number) const {
   CHECK(!code_, "the process has ended and been waited for");
-  ::kill(pid_, number);
+  ::kill(pid(), number);
 }
 
 std::optional<int> Process::wait(Duration at_most) {
-  if (code_) return code_;
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
-  CHECK(pidfd >= 0);
-  pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-  const bool has_ended = ::poll(&ended, 1, static_cast<int>(at_most.count())) > 0;
-  ::close(pidfd);
-  if (!has_ended) return std::nullopt;
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (!code_) code_ = wait_for_end(process_, at_most);
   return code_;
 }
 
 void Process::read(Stream& stream) {
   char bytes[16384];
   while (true) {
-    const ssize_t size = ::read(stream.fd, bytes, sizeof bytes);
+    const ssize_t size = ::read(stream.file.fd(), bytes, sizeof bytes);
     if (size < 0 && errno == EINTR) continue;
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
@@ -227,7 +199,7 @@ bool Process::group_ends() const {
   return eventually([this] {
     const std::vector<ProcessState> all = running_processes();
     return std::none_of(all.begin(), all.end(),
-                        [this](const ProcessState& one) { return one.group == pid_; });
+                        [this](const ProcessState& one) { return one.group == pid(); });
   });
 }
 

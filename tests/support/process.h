@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/time.h"
+#include "os/launch.h"
 
 namespace millrace {
 
@@ -49,7 +50,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid; }
 
   /// To the program alone, not to its group.
   void signal(int number) const;
@@ -73,14 +74,14 @@ class Process {
 
  private:
   struct Stream {
-    int fd = -1;
+    Descriptor file;
     std::string text;
     bool ended = false;
   };
 
   void read(Stream& stream);
 
-  pid_t pid_ = -1;
+  LaunchedProcess process_;
   std::optional<int> code_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

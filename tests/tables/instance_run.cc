@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "matchers/naive_matcher.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/engine/runs.h"
 #include "states/state.h"
 #include "tests/tables/event_text.h"
 
@@ -221,9 +222,7 @@ const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResu
               Returned{.call = call, .result = std::move(result)});
 }
 
-const TraceRow& InstanceRun::cancel(const WorkflowError& error) {
-  return give("cancel", Cancel{error});
-}
+const TraceRow& InstanceRun::cancel(const Error& error) { return give("cancel", Cancel{error}); }
 
 const TraceRow& InstanceRun::set_variable(VariableScope scope, const std::string& key,
                                           std::optional<Variable> value) {

@@ -68,7 +68,7 @@ class InstanceRun {
   const TraceRow& evaluated(EvaluationResult result);
   /// Ends a call; an attempt of 0 is the one that is under way.
   const TraceRow& returned(uint32_t index, uint32_t attempt, CallResult result);
-  const TraceRow& cancel(const WorkflowError& error);
+  const TraceRow& cancel(const Error& error);
   /// Somebody else sets a variable, or deletes it.
   const TraceRow& set_variable(VariableScope scope, const std::string& key,
                                std::optional<Variable> value);

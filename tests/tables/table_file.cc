@@ -16,7 +16,12 @@ namespace {
 
 constexpr std::string_view kWorkflow = "workflow:";
 constexpr std::string_view kCase = "case:";
+constexpr std::string_view kCaseAfterEnter = "case after enter:";
 constexpr std::string_view kInput = "input:";
+/// Before what a row does, where it stands below the row.
+constexpr std::string_view kDoes = "=>";
+/// Before what goes on with the line above, behind a space.
+constexpr std::string_view kFold = "..";
 constexpr size_t kColumns = 5;
 
 std::string_view trimmed(std::string_view text) {
@@ -56,12 +61,14 @@ class Parser {
         read_workflow();
       } else if (line.starts_with(kCase)) {
         TRY(begin_case(trimmed(line.substr(kCase.size()))));
+        complete_ = cases_.size() - 1;
+      } else if (line.starts_with(kCaseAfterEnter)) {
+        TRY(begin_case(trimmed(line.substr(kCaseAfterEnter.size()))));
+        TRY(inherit_enter());
       } else if (cases_.empty()) {
         return malformed("expected `workflow:` or `case:`");
       } else if (line.starts_with(kInput)) {
-        auto input = parse_json(trimmed(line.substr(kInput.size())));
-        if (!input) return malformed(input.error().message);
-        cases_.back().input = std::move(*input);
+        TRY(read_input(trimmed(line.substr(kInput.size()))));
       } else if (line.starts_with(' ')) {
         TRY(read_row(trimmed(line)));
       } else {
@@ -78,6 +85,7 @@ class Parser {
 
   void read_workflow() {
     workflow_.clear();
+    complete_.reset();
     while (at_ + 1 < lines_.size() &&
            (lines_[at_ + 1].starts_with("  ") || lines_[at_ + 1].empty())) {
       const std::string& line = lines_[++at_];
@@ -95,11 +103,49 @@ class Parser {
     return {};
   }
 
+  /// The case begins with the input and the first row of the last one that is written in full.
+  Status inherit_enter() {
+    if (!complete_ || cases_[*complete_].rows.empty() ||
+        cases_[*complete_].rows.front().row.input != "enter") {
+      return malformed("above it there is no `case:` of this workflow that begins with `enter`");
+    }
+    const TableCase& from = cases_[*complete_];
+    cases_.back().input = from.input;
+    cases_.back().rows = {
+        {.line = from.rows.front().line, .row = from.rows.front().row, .is_inherited = true}};
+    return {};
+  }
+
+  Status read_input(std::string_view text) {
+    if (!cases_.back().rows.empty()) return malformed("`input:` stands right behind `case:`");
+    auto input = parse_json(text);
+    if (!input) return malformed(input.error().message);
+    cases_.back().input = std::move(*input);
+    return {};
+  }
+
+  /// A line below a row: one more thing that it does, or the rest of the last one.
+  Status read_below(std::string_view line) {
+    auto& rows = cases_.back().rows;
+    if (rows.empty() || rows.back().is_inherited) return malformed("there is no row above it");
+    auto& does = rows.back().row.does;
+    const std::string text(trimmed(line.substr(kDoes.size())));
+    if (line.starts_with(kDoes)) {
+      // A row that ends before its last column has one that is empty.
+      if (does.size() == 1 && does.front().empty()) does.clear();
+      does.push_back(text);
+    } else {
+      does.back() += " " + text;
+    }
+    return {};
+  }
+
   Status read_row(std::string_view line) {
     if (line.starts_with('#')) {
       comments_.emplace_back(line);
       return {};
     }
+    if (line.starts_with(kDoes) || line.starts_with(kFold)) return read_below(line);
     // A new row may be its first two columns only: UPDATE_GOLDEN writes the others.
     std::array<std::string, kColumns> columns;
     size_t count = 0;
@@ -113,7 +159,8 @@ class Parser {
     auto& [at, input, state, status, does] = columns;
     auto& rows = cases_.back().rows;
     if (at.empty()) {
-      if (rows.empty() || !input.empty() || !state.empty() || !status.empty()) {
+      if (rows.empty() || rows.back().is_inherited || !input.empty() || !state.empty() ||
+          !status.empty()) {
         return malformed("a row without a time goes on with the last column of the one above");
       }
       rows.back().row.does.push_back(std::move(does));
@@ -137,6 +184,7 @@ class Parser {
   std::vector<std::string> comments_;
   std::set<std::string> titles_;
   std::vector<TableCase> cases_;
+  std::optional<size_t> complete_;  ///< the last case of the workflow that is written in full
 };
 
 Result<TimePoint> parse_at(std::string_view text) {
@@ -152,7 +200,7 @@ Result<EvaluationResult> parse_results(std::string_view text) {
   text.remove_prefix(end + 1);
   if (take_word(text) == "error") {
     const std::string_view code = take_word(text);
-    results.emplace_back(evaluation_failed(code, std::string(text)));
+    results.emplace_back(fail(std::string(code), std::string(text)));
   }
   return results;
 }
@@ -168,7 +216,7 @@ Status perform_returned(InstanceRun& run, std::string_view input) {
   if (input.starts_with("error ")) {
     take_word(input);
     const std::string code(take_word(input));
-    run.returned(number(call), attempt, tl::unexpected(WorkflowError{code, std::string(input)}));
+    run.returned(number(call), attempt, tl::unexpected(Error{code, std::string(input)}));
   } else {
     run.returned(number(call), attempt, LazyJson(TRY(parse_json(input))));
   }
@@ -263,34 +311,78 @@ size_t width_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-std::vector<std::string> print_rows(const std::vector<TableRow>& rows) {
-  std::array<size_t, kColumns - 1> widths{};
-  const auto columns = [](const TraceRow& row) {
-    return std::array<std::string_view, kColumns - 1>{row.at, row.input, row.state, row.status};
-  };
-  for (const TableRow& row : rows) {
-    for (size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(columns(row.row)[i]));
-    }
+using Widths = std::array<size_t, kColumns - 1>;
+
+std::array<std::string_view, kColumns - 1> columns_of(const TraceRow& row) {
+  return {row.at, row.input, row.state, row.status};
+}
+
+/// The first columns of a row, each as wide as in the widest row.
+std::string print_columns(const TraceRow& row, const Widths& widths) {
+  std::string line = " ";
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const std::string_view cell = columns_of(row)[i];
+    const std::string padding(widths[i] - width_of(cell), ' ');
+    // Times stand to the right, so that their units are below each other.
+    line += i == 0 ? " " + padding + std::string(cell) : " | " + std::string(cell) + padding;
   }
+  return line;
+}
+
+/// Behind the columns, what the row does.
+std::vector<std::string> print_beside(const TraceRow& row, const Widths& widths) {
   std::vector<std::string> lines;
-  for (const TableRow& row : rows) {
-    for (const std::string& comment : row.comments) lines.push_back("  " + comment);
-    bool first = true;
-    for (const std::string& does : row.row.does) {
-      std::string line = "  ";
-      for (size_t i = 0; i < widths.size(); ++i) {
-        const std::string_view cell = first ? columns(row.row)[i] : std::string_view();
-        const std::string padding(widths[i] - width_of(cell), ' ');
-        // Times stand to the right, so that their units are below each other.
-        line += i == 0 ? padding + std::string(cell) : std::string(cell) + padding;
-        line += " | ";
-      }
-      lines.push_back(line + does);
-      first = false;
-    }
+  for (const std::string& does : row.does) {
+    lines.push_back(print_columns(lines.empty() ? row : TraceRow(), widths) + " | " + does);
   }
   return lines;
+}
+
+/// Below the columns, what the row does, folded where it is too wide.
+std::vector<std::string> print_below(const TraceRow& row, const Widths& widths) {
+  std::vector<std::string> lines{print_columns(row, widths)};
+  lines.back().erase(lines.back().find_last_not_of(' ') + 1);
+  const std::string indent(widths[0] + 3, ' ');
+  for (std::string_view does : row.does) {
+    std::string line = fmt::format("{}{} ", indent, kDoes);
+    while (width_of(line) + width_of(does) > kMostWidth) {
+      const size_t most = kMostWidth - line.size();
+      const size_t space = does.rfind(' ', std::min(most, does.size()));
+      if (space == std::string_view::npos || space == 0 || does[space + 1] == ' ' ||
+          does[space - 1] == ' ') {
+        break;
+      }
+      lines.push_back(line + std::string(does.substr(0, space)));
+      does.remove_prefix(space + 1);
+      line = fmt::format("{}{} ", indent, kFold);
+    }
+    lines.push_back(line + std::string(does));
+  }
+  return lines;
+}
+
+std::vector<std::string> print_rows(const std::vector<TableRow>& rows) {
+  Widths widths{};
+  for (const TableRow& row : rows) {
+    if (row.is_inherited) continue;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(columns_of(row.row)[i]));
+    }
+  }
+  const auto print = [&](auto&& print_row) {
+    std::vector<std::string> lines;
+    for (const TableRow& row : rows) {
+      if (row.is_inherited) continue;
+      for (const std::string& comment : row.comments) lines.push_back("  " + comment);
+      for (std::string& line : print_row(row.row, widths)) lines.push_back(std::move(line));
+    }
+    return lines;
+  };
+  const std::vector<std::string> beside = print(print_beside);
+  const bool is_too_wide = std::any_of(beside.begin(), beside.end(), [](const std::string& line) {
+    return width_of(line) > kMostWidth;
+  });
+  return is_too_wide ? print(print_below) : beside;
 }
 
 }  // namespace

@@ -12,10 +12,14 @@
 
 namespace millrace {
 
+/// Rows that would be wider are written below each other.
+inline constexpr size_t kMostWidth = 160;
+
 struct TableRow {
   size_t line = 0;                    ///< counted from 1
   std::vector<std::string> comments;  ///< above it
   TraceRow row;
+  bool is_inherited = false;  ///< of `case after enter:`: it stands in the case above
 };
 
 struct TableCase {
@@ -34,7 +38,8 @@ Result<std::vector<TableCase>> parse_table(const std::string& file, std::string_
 /// `table.input` names file and line of a row that cannot be carried out.
 Result<std::vector<TableRow>> run_case(const TableCase& table_case);
 
-/// `text` with the rows of the case in place of those it has, in aligned columns.
+/// `text` with the rows of the case in place of those it has, in columns of at most kMostWidth.
+/// Inherited rows stay where they are.
 std::string replace_rows(std::string_view text, const TableCase& table_case,
                          const std::vector<TableRow>& rows);
 

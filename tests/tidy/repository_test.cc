@@ -3,9 +3,6 @@
 // of a header that nothing calls.
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -17,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/tidy/definitions.h"
+#include "tests/tidy/tree.h"
 
 namespace millrace {
 namespace {
@@ -25,34 +23,6 @@ using testing::ElementsAre;
 using testing::Gt;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-const std::filesystem::path kRoot = MILLRACE_SOURCES;
-
-/// The folders that are not sources: what is built, and what git keeps for itself.
-bool is_foreign(const std::filesystem::path& path) {
-  const std::string first = path.lexically_relative(kRoot).begin()->string();
-  return first == "build" || first.starts_with(".");
-}
-
-/// All files of the repository, sorted.
-std::vector<std::filesystem::path> all_files() {
-  std::vector<std::filesystem::path> files;
-  for (auto at = std::filesystem::recursive_directory_iterator(kRoot);
-       at != std::filesystem::recursive_directory_iterator(); ++at) {
-    if (is_foreign(at->path())) {
-      if (at->is_directory()) at.disable_recursion_pending();
-    } else if (at->is_regular_file()) {
-      files.push_back(at->path());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The headings that a document has more than once under the same heading; what stands in a block
 /// of code is none.
@@ -119,8 +89,8 @@ TEST(Packages, AreLookedForOnceInAFile) {
     const std::string text = text_of(path);
     EXPECT_THAT(packages_twice(text), IsEmpty()) << path;
     packages += text.find("find_package") != std::string::npos ? 1 : 0;
-    if (path.parent_path() == kRoot) continue;
-    const std::string with_first = text_of(kRoot / "CMakeLists.txt") + text;
+    if (path.parent_path() == root()) continue;
+    const std::string with_first = text_of(root() / "CMakeLists.txt") + text;
     EXPECT_THAT(packages_twice(with_first), IsEmpty()) << path;
   }
   EXPECT_THAT(packages, Gt(5U));
@@ -211,7 +181,7 @@ int nowhere(int a);)"},
   std::vector<std::string> sources;
   for (const auto& path : all_files()) {
     if (path.extension() != ".h" && path.extension() != ".cc") continue;
-    const bool is_program = rooms.contains(path.lexically_relative(kRoot).begin()->string());
+    const bool is_program = rooms.contains(path.lexically_relative(root()).begin()->string());
     (is_program && path.extension() == ".h" ? headers : sources).push_back(text_of(path));
   }
   EXPECT_THAT(headers, SizeIs(Gt(200U)));

@@ -25,7 +25,7 @@ std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& c
 /// The folder of the room that a file belongs to; empty: none.
 std::string room_of(const std::map<std::string, Room>& rooms, std::string_view file);
 
-/// A line for each include of a room that the file's room does not list: "a/b.cc:3: …".
+/// A line for each include of a room that the file's room does not list: "base/ids.cc:3: …".
 std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms,
                                         std::string_view file, std::string_view text);
 

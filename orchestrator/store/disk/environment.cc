@@ -56,7 +56,6 @@ Environment::~Environment() {
   }
   overlay_.reset();
   file_.reset();
-  if (lock_file_ >= 0) ::close(lock_file_);
 }
 
 Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::path& folder,
@@ -100,18 +99,19 @@ Status Environment::find_store() {
 Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
   const int create = options_.read_only ? 0 : O_CREAT;
-  lock_file_ = ::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600);
+  lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600));
   // A copy of a folder need not have the file: then no process has it open.
-  if (lock_file_ < 0 && options_.read_only && errno == ENOENT) return {};
-  if (lock_file_ < 0) return tl::unexpected(error(errno, "opening the lock"));
-  if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_file_ && options_.read_only && errno == ENOENT) return {};
+  if (!lock_file_) return tl::unexpected(error(errno, "opening the lock"));
+  if (::flock(lock_file_.fd(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return tl::unexpected(error(errno, "locking"));
     return fail("store.locked",
                 fmt::format("{} is in use{}; stop that one or name another data folder",
-                            folder_.string(), holder_of(lock_file_)));
+                            folder_.string(), holder_of(lock_file_.fd())));
   }
   const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(lock_file_, 0) != 0 || ::pwrite(lock_file_, pid.data(), pid.size(), 0) < 0) {
+  if (::ftruncate(lock_file_.fd(), 0) != 0 ||
+      ::pwrite(lock_file_.fd(), pid.data(), pid.size(), 0) < 0) {
     return tl::unexpected(error(errno, "writing the lock"));
   }
   return {};
@@ -119,7 +119,7 @@ Status Environment::lock() {
 
 Result<std::string> Environment::mark() const {
   struct statx found {};
-  if (::statx(lock_file_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
+  if (::statx(lock_file_.fd(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
     return tl::unexpected(error(errno, "looking at the lock"));
   }
   const bool has_time = (found.stx_mask & STATX_BTIME) != 0;
@@ -168,11 +168,10 @@ Status Environment::keep_key() {
 }
 
 Status Environment::sync_folder(const std::filesystem::path& path) const {
-  const int opened = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return tl::unexpected(error(errno, "syncing the data folder"));
-  const int failed = ::fsync(opened) == 0 ? 0 : errno;
-  ::close(opened);
-  if (failed != 0) return tl::unexpected(error(failed, "syncing the data folder"));
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened || ::fsync(opened.fd()) != 0) {
+    return tl::unexpected(error(errno, "syncing the data folder"));
+  }
   return {};
 }
 

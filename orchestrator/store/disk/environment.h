@@ -14,11 +14,13 @@
 #include <optional>
 #include <string>
 
+#include "base/defaults.h"
 #include "base/result.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/disk/overlay.h"
 #include "orchestrator/store/disk/seal.h"
 #include "orchestrator/store/disk/table.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -40,7 +42,7 @@ struct EnvironmentOptions {
 
   /// How much is held in memory and in the journal before it is brought into LMDB. While that goes
   /// on, as much again; then commits wait for it.
-  uint64_t checkpoint_bytes = uint64_t{16} << 20;
+  uint64_t checkpoint_bytes = defaults::kCheckpointBytes;
 
   /// Whether a commit that begins a checkpoint waits for its end. What the store occupies, and so
   /// when it is full, then depends on nothing but what was written: for simulations.
@@ -131,7 +133,7 @@ class Environment {
 
   std::filesystem::path folder_;
   EnvironmentOptions options_;
-  int lock_file_ = -1;
+  Descriptor lock_file_;
   std::unique_ptr<LmdbFile> file_;
   std::unique_ptr<Overlay> overlay_;
   std::optional<Seal> seal_;  ///< once it is open

@@ -130,12 +130,6 @@ Journal::Journal(const std::filesystem::path& folder, uint64_t reserve_bytes)
   files_[1].path = folder / "journal-1";
 }
 
-Journal::~Journal() {
-  for (const File& file : files_) {
-    if (file.descriptor >= 0) ::close(file.descriptor);
-  }
-}
-
 Result<std::unique_ptr<Journal>> Journal::open(const std::filesystem::path& folder,
                                                std::optional<uint64_t> checkpointed,
                                                uint64_t reserve_bytes, const Replay& replay) {
@@ -149,8 +143,8 @@ Result<uint64_t> Journal::read(const std::filesystem::path& folder,
                                std::optional<uint64_t> checkpointed, const Replay& replay) {
   Journal journal(folder, 0);
   for (File& file : journal.files_) {
-    file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file.descriptor < 0 && errno == ENOENT) continue;
+    file.descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.descriptor && errno == ENOENT) continue;
     TRY(journal.read_head(file));
   }
   const auto found = TRY(journal.find(checkpointed, replay));
@@ -158,7 +152,7 @@ Result<uint64_t> Journal::read(const std::filesystem::path& folder,
 }
 
 Status Journal::open_file(File& file) {
-  file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  file.descriptor = Descriptor(::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   TRY(read_head(file));
   return file.size == 0 ? make_room(file, kRecords) : Status();
 }
@@ -166,13 +160,13 @@ Status Journal::open_file(File& file) {
 /// Of a file that was just opened; errno says why it was not.
 Status Journal::read_head(File& file) {
   struct stat found {};
-  if (file.descriptor < 0 || ::fstat(file.descriptor, &found) != 0) {
+  if (!file.descriptor || ::fstat(file.descriptor.fd(), &found) != 0) {
     return tl::unexpected(store_error(errno, "opening the journal", file.path));
   }
   file.size = static_cast<uint64_t>(found.st_size);
   if (file.size == 0) return {};
 
-  const std::string head = TRY(read_from(file.descriptor, 0, kRecords, file.path));
+  const std::string head = TRY(read_from(file.descriptor.fd(), 0, kRecords, file.path));
   Reader reader(head);
   const std::string_view magic = reader.raw(kMagic.size());
   const uint64_t format = reader.u64();
@@ -235,7 +229,7 @@ Result<std::optional<Journal::Found>> Journal::find(std::optional<uint64_t> chec
 }
 
 Result<Journal::Found> Journal::read(const File& file, const Replay& replay) const {
-  const std::string bytes = TRY(read_from(file.descriptor, 0, file.size, file.path));
+  const std::string bytes = TRY(read_from(file.descriptor.fd(), 0, file.size, file.path));
   const std::string_view all = bytes;
   Found found{.last = file.first - 1};
   const auto rest = [&](uint64_t at) { return all.substr(std::min<uint64_t>(at, all.size())); };
@@ -339,7 +333,7 @@ Status Journal::make_room(File& file, uint64_t bytes) {
   // Without FALLOC_FL_KEEP_SIZE it would count as written. A file system that cannot do it has no
   // reserve.
   const uint64_t to = bytes + reserve_bytes_ + reserve_bytes_ / 4;
-  if (::fallocate(file.descriptor, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(to)) != 0 &&
+  if (::fallocate(file.descriptor.fd(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(to)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     return tl::unexpected(store_error(errno, "reserving room", file.path));
   }
@@ -349,7 +343,7 @@ Status Journal::make_room(File& file, uint64_t bytes) {
 
 Status Journal::write(File& file, std::string_view bytes, uint64_t at) {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t some = ::pwrite(file.descriptor, bytes.data() + done, bytes.size() - done,
+    const ssize_t some = ::pwrite(file.descriptor.fd(), bytes.data() + done, bytes.size() - done,
                                   static_cast<off_t>(at + done));
     if (some < 0 && errno == EINTR) continue;
     if (some <= 0) {
@@ -366,7 +360,7 @@ Status Journal::write(File& file, std::string_view bytes, uint64_t at) {
 }
 
 Status Journal::sync(const File& file) {
-  if (::fdatasync(file.descriptor) == 0) return {};
+  if (::fdatasync(file.descriptor.fd()) == 0) return {};
   return state_ = tl::unexpected(store_error(errno, "syncing", file.path, "store.sync"));
 }
 

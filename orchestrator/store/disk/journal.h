@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "orchestrator/store/disk/write_set.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -36,7 +37,6 @@ class Journal {
   static Result<uint64_t> read(const std::filesystem::path& folder,
                                std::optional<uint64_t> checkpointed, const Replay& replay);
 
-  ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
@@ -57,7 +57,7 @@ class Journal {
 
   struct File {
     std::filesystem::path path;
-    int descriptor = -1;
+    Descriptor descriptor;
     uint64_t size = 0;     ///< all of it was written once
     uint64_t kept_to = 0;  ///< so far the disk has room for it
     uint64_t first = 0;    ///< its first commit; 0: it has none

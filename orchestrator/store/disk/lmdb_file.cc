@@ -47,50 +47,7 @@ bool disk_is_full(const std::filesystem::path& folder) {
          uint64_t{disk.f_bavail} * disk.f_frsize < kNothingLeft;
 }
 
-const char* code_of(int error) {
-  switch (error) {
-    case MDB_MAP_FULL:
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return "store.full";
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INVALID:
-    case MDB_PAGE_FULL:
-    case MDB_CURSOR_FULL:
-      return "store.corrupt";
-    case MDB_VERSION_MISMATCH:
-      return "store.version";
-    case MDB_READERS_FULL:
-      return "store.readers";
-    case MDB_PANIC:
-      return "store.sync";
-    default:
-      return "store.io";
-  }
-}
-
 }  // namespace
-
-const char* advice_for(std::string_view code) {
-  if (code == "store.full") return "; free space or raise the limit";
-  if (code == "store.corrupt") return "; restore the folder from a backup";
-  if (code == "store.version") return "; open it with the version that wrote it";
-  if (code == "store.readers") return "; too many reads at a time";
-  if (code == "store.sync") return "; what reached the disk is not known, stop and start again";
-  return "";
-}
-
-Error store_error(int failed, std::string_view operation, const std::filesystem::path& where) {
-  return store_error(failed, operation, where, code_of(failed));
-}
-
-Error store_error(int failed, std::string_view operation, const std::filesystem::path& where,
-                  const char* code) {
-  return {code, fmt::format("{} in {}: {}{}", operation, where.string(), mdb_strerror(failed),
-                            advice_for(code))};
-}
 
 void CloseEnv::operator()(MDB_env* env) const { mdb_env_close(env); }
 void AbortTxn::operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }

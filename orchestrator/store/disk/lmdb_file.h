@@ -1,6 +1,6 @@
 // LmdbFile: data.mdb, the one LMDB file of a store with one tree a Table, where the checkpoint
-// (overlay.h) brings what was committed. Only this pair knows LMDB. Any thread may read; one at a
-// time writes. Readers, cursors and writers must be gone before the file is.
+// (overlay.h) brings what was committed. Only this pair and store_error.cc know LMDB. Any thread
+// may read; one at a time writes. Readers, cursors and writers must be gone before the file is.
 #pragma once
 
 #include <array>

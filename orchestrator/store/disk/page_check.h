@@ -17,6 +17,8 @@
 
 namespace millrace {
 
+class PageFile;
+
 /// One thing that is wrong with a page.
 struct PageDamage {
   std::string tree;  ///< name of the tree; `main` has the others' roots, `free` the free pages
@@ -60,11 +62,9 @@ class PageCheck {
   PageReport run(const PageCheckOptions& options = {});
 
  private:
-  class File;
-  class Walk;
-  explicit PageCheck(std::unique_ptr<File> file);
+  explicit PageCheck(std::unique_ptr<PageFile> file);
 
-  std::unique_ptr<File> file_;
+  std::unique_ptr<PageFile> file_;
 };
 
 }  // namespace millrace

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "base/codec.h"
-#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {

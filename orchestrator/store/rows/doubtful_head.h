@@ -1,4 +1,5 @@
-// Doubtful heads: what is certain of an instance whose head is damaged. Errors as in tables.h.
+// Doubtful heads: what is certain of an instance whose head is damaged. Other rows that are damaged
+// are errors that name them (damage.h).
 #pragma once
 
 #include <functional>

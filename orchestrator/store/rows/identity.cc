@@ -1,7 +1,9 @@
 #include "orchestrator/store/rows/identity.h"
 
 #include "base/codec.h"
-#include "orchestrator/store/rows/tables.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/transaction.h"
 
 namespace millrace {
 namespace {

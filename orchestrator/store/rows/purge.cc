@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/tables.h"
 
 namespace millrace {
 namespace {
@@ -93,6 +96,23 @@ Result<bool> erase_some(Transaction& tx, Table table, const std::string& prefix,
 void PurgeBudget::look(size_t size) {
   looked_at -= looked_at > 0 ? 1 : 0;
   bytes -= std::min(bytes, size);
+}
+
+std::string encode(const PurgeRecord& record) {
+  Writer writer = rows::begin_record();
+  writer.bytes(record.space);
+  writer.bytes(record.workflow);
+  writer.varint(record.up_to);
+  return writer.take();
+}
+
+Result<PurgeRecord> decode_purge(std::string_view bytes) {
+  Reader reader = rows::open_record(bytes);
+  PurgeRecord record;
+  record.space = rows::get_string(reader);
+  record.workflow = rows::get_string(reader);
+  record.up_to = reader.varint();
+  return rows::end_record(reader, std::move(record), "purge");
 }
 
 void write_purge(Transaction& tx, const Purge& purge) {

@@ -1,6 +1,7 @@
 // Purge: erases the rows that a deletion leaves behind, some in each batch. What is to be erased is
 // itself a row (`purge/` in the table `meta`), written with the deletion, so a restart goes on. A
-// walk that was interrupted may begin anew: it passes over what is gone. Errors as in tables.h.
+// walk that was interrupted may begin anew: it passes over what is gone. Reading takes any
+// View, writing the Transaction. A row that is damaged is an error that names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,9 @@
 
 #include "base/result.h"
 #include "model/instance.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/records.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -34,11 +36,22 @@ struct PurgeBudget {
 
 // What is to be purged.
 
+/// What a purge of a deleted namespace, or of what was deleted in one, has to know.
+struct PurgeRecord {
+  std::string space;          ///< the namespace's name
+  std::string workflow = {};  ///< of kGroups: its id,
+  uint64_t up_to = 0;         ///< and the number of the last event that is to go
+};
+/// Decoding fails with `store.corrupt`.
+std::string encode(const PurgeRecord& record);
+Result<PurgeRecord> decode_purge(std::string_view bytes);
+
 struct Purge {
+  // On disk: never renumber.
   enum class Kind : uint8_t {
-    kNamespace = 0,  // on disk: never renumber
-    kHistory = 1,    // of one instance; likewise
-    kGroups = 2,     // of one workflow; likewise
+    kNamespace = 0,
+    kHistory = 1,  ///< of one instance
+    kGroups = 2,   ///< of one workflow
   };
   Kind kind{};
   uint64_t number = 0;  ///< of the namespace, the history row to go on from, the workflow

@@ -1,7 +1,10 @@
-// Rows: what the files of tables share: the pieces that keys are made of, rows that are sealed,
-// reading rows as values. For this folder only.
+// Rows: what the families of rows share: the pieces that keys are made of, rows that are sealed,
+// reading rows as values. What the bytes of records share is in fields.h. For this folder and
+// orchestrator/check only.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +35,8 @@ inline std::string key_of(const InstanceId& id) {
 
 inline uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
 
-/// The same of a key that may be anything.
+/// The number of a key that may be anything. Error: a damaged row, where it is not one from 1 to
+/// kMostNumber.
 inline Result<uint64_t> numbered(Table table, std::string_view key) {
   Reader reader(key);
   const uint64_t number = reader.u64();
@@ -140,13 +144,30 @@ inline Result<std::optional<std::string>> read_text(const View& view, Table tabl
   });
 }
 
-/// The same where they are JSON.
+/// The JSON text of a row. Error: a damaged row, where it is not JSON.
 inline Result<std::optional<LazyJson>> read_json(const View& view, Table table,
                                                  std::string_view key) {
   return read<LazyJson>(view, table, key, [](std::string_view bytes) -> Result<LazyJson> {
     if (auto json = LazyJson::of_stored(std::string(bytes))) return *std::move(json);
     return fail("store.corrupt", "it is not JSON");
   });
+}
+
+/// The error of a row that has to be there; `why` goes on from "it is missing".
+inline tl::unexpected<Error> missing_row(Table table, std::string_view key,
+                                         std::string_view why = "") {
+  return tl::unexpected(damaged_row(table, key, std::string("it is missing").append(why)));
+}
+
+/// The last number at the end of a key with that prefix; 0: there is none.
+inline Result<uint64_t> last_number(const View& view, Table table, std::string_view prefix = {}) {
+  uint64_t last = 0;
+  view.scan(table, prefix, {}, Direction::kBackward, [&](std::string_view key, auto) {
+    last = number_of(key.substr(prefix.size()));
+    return false;
+  });
+  TRY(view.status());
+  return last;
 }
 
 /// Erases rows with that prefix, `most` of them at most; returns how many.

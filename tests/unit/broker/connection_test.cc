@@ -48,7 +48,7 @@ TEST(Connections, KeepPasswordsOutOfTheirMessages) {
 }
 
 TEST(Connections, AreOpenBeforeTheServerIsThere) {
-  const TemporaryFolder folder;
+  const Folder folder;
   Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(server);
   (*server)->stop();
@@ -92,7 +92,7 @@ TEST(Connections, SayWhyARequestFails) {
 
 TEST(Connections, LogInAsTheyAreTold) {
   constexpr const char* kSeed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
-  const TemporaryFolder folder;
+  const Folder folder;
   const fs::path seed_file = folder.path() / "seed";
   std::ofstream(seed_file) << kSeed << "\n";
   const struct {
@@ -213,8 +213,8 @@ TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {
 }
 
 TEST(DevServers, TakeThePortThatIsPreferredIfItIsFree) {
-  const TemporaryFolder one;
-  const TemporaryFolder two;
+  const Folder one;
+  const Folder two;
   uint16_t port = 0;
   { port = NatsServer().port(); }
   const auto first = DevServer::start({.folder = one.path(), .preferred_port = port});
@@ -226,7 +226,7 @@ TEST(DevServers, TakeThePortThatIsPreferredIfItIsFree) {
 }
 
 TEST(DevServers, AreGoneWithTheirOwner) {
-  const TemporaryFolder folder;
+  const Folder folder;
   uint16_t port = 0;
   {
     Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
@@ -255,7 +255,7 @@ TEST(DevServers, KeepTheirStreamsThroughACrash) {
 }
 
 TEST(DevServers, DoNotShareAFolder) {
-  const TemporaryFolder folder;
+  const Folder folder;
   Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(first);
   const Result<std::unique_ptr<DevServer>> second = DevServer::start({.folder = folder.path()});
@@ -264,7 +264,7 @@ TEST(DevServers, DoNotShareAFolder) {
 }
 
 TEST(DevServers, AreNotStartedWithTooFewDescriptors) {
-  const TemporaryFolder folder;
+  const Folder folder;
   bool started = false;
   for (rlim_t more = 0; !started && more < 64; ++more) {
     const FewDescriptors few(more);
@@ -277,7 +277,7 @@ TEST(DevServers, AreNotStartedWithTooFewDescriptors) {
 }
 
 TEST(DevServers, AreTheProgramThatTheEnvironmentNames) {
-  const TemporaryFolder folder;
+  const Folder folder;
   const char* const before = std::getenv("MILLRACE_NATS_SERVER");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("MILLRACE_NATS_SERVER", "/no/such/program", 1);
@@ -293,7 +293,7 @@ TEST(DevServers, AreTheProgramThatTheEnvironmentNames) {
 }
 
 TEST(DevServers, SayWhatIsMissing) {
-  const TemporaryFolder folder;
+  const Folder folder;
   const Result<std::unique_ptr<DevServer>> none =
       DevServer::start({.folder = folder.path(), .program = "no-such-nats-server"});
   ASSERT_FALSE(none);

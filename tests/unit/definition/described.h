@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/workflow.h"
+#include "states/workflow.h"
 
 namespace millrace {
 

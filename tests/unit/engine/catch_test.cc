@@ -1,4 +1,5 @@
-// Catching, SEMANTICS "Errors" 1. The state `try` raises direktiv.jq.badCommand.
+// Which entry of `catch` takes an error, and what that leaves. The state `try` raises
+// direktiv.jq.badCommand.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +81,7 @@ TEST(Catch, LeavesNoErrorBehindInAnInstanceThatWasCaught) {
 TEST(Catch, OfNothingFailsWithTheErrorAndWhereItWasRaised) {
   const InstanceRun run = run_with("[{error: other}]");
   EXPECT_EQ(run.instance().error,
-            (WorkflowError{"direktiv.jq.badCommand", R"(Cannot index number with string "b")"}));
+            (Error{"direktiv.jq.badCommand", R"(Cannot index number with string "b")"}));
   EXPECT_EQ(run.instance().failed_state, "try");
   EXPECT_EQ(run.instance().ended_at, run_start());
 }

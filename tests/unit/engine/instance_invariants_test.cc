@@ -47,7 +47,7 @@ class Generator {
     EvaluationResult results;
     for (size_t i = 0; i < evaluation.queries.size(); ++i) {
       if (one_in(8)) {
-        results.emplace_back(evaluation_failed(kJqBadCommand, "no"));
+        results.emplace_back(fail(std::string(kJqBadCommand), "no"));
         break;
       }
       results.emplace_back(one_in(3) ? Json{{"a", below(3)}, {"n", below(3)}} : value());

@@ -1,5 +1,5 @@
 // Parking: a step that needs a worker stops with an Evaluate effect and is made again, from the
-// beginning of its state, when the results are there (ARCHITECTURE, decision 3).
+// beginning of its state, when the results are there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -266,7 +266,7 @@ states:
     EvaluationResult results;
     const char* code;
   };
-  const auto failed = [](const char* code) { return evaluation_failed(code, "why"); };
+  const auto failed = [](const char* code) { return fail(code, "why"); };
   const Row rows[] = {
       // of the workers, before one of the fast lane
       {{failed("millrace.timeout.task")}, "millrace.timeout.task"},

@@ -7,7 +7,7 @@ namespace {
 
 QueryResult run(std::string_view program, std::string_view input) {
   const std::shared_ptr<const FastProgram> fast = compile_fast(program);
-  if (!fast) return evaluation_failed("test", "not in the fast lane");
+  if (!fast) return fail("test", "not in the fast lane");
   return fast->run(*parse_json(input));
 }
 
@@ -80,9 +80,9 @@ TEST(FastLane, EvaluatesWhatMostWorkflowsUse) {
 
 TEST(FastLane, FailsInTheWordsOfLibjq) {
   EXPECT_EQ(run(".a.b", R"({"a":1})").error(),
-            (EvaluationError{"direktiv.jq.badCommand", "Cannot index number with string \"b\""}));
+            (Error{"direktiv.jq.badCommand", "Cannot index number with string \"b\""}));
   EXPECT_EQ(run(".[0]", R"({"a":1})").error(),
-            (EvaluationError{"direktiv.jq.badCommand", "Cannot index object with number"}));
+            (Error{"direktiv.jq.badCommand", "Cannot index object with number"}));
   EXPECT_EQ(run(".a + {b: 1, a: 2}", R"({"a":"a longer text"})").error().message,
             R"(string ("a longer t...) and object ({"b":1,"a":2}) cannot be added)");
 }

@@ -12,6 +12,7 @@
 
 #include "expressions/workers/child.h"
 #include "pool_fixture.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/process.h"
 
 namespace millrace {
@@ -52,10 +53,9 @@ class JqLanes : public PoolTest {
   static std::vector<pid_t> slow_workers() {
     std::vector<pid_t> slow;
     for (const pid_t worker : children_of(launcher())) {
-      std::ifstream file(fmt::format("/proc/{}/cmdline", worker));
-      std::ostringstream command;
-      command << file.rdbuf();  // the words end in NUL
-      if (command.str().ends_with(std::string("\0", 1).insert(0, kBackgroundWorkerVerb))) {
+      const std::string command = file_bytes(fmt::format("/proc/{}/cmdline", worker));
+      // The words end in NUL.
+      if (command.ends_with(std::string("\0", 1).insert(0, kBackgroundWorkerVerb))) {
         slow.push_back(worker);
       }
     }
@@ -102,7 +102,7 @@ TEST_F(JqLanes, WhatReachesItsTimeoutIsTriedOnceMore) {
   const std::vector<QueryResult> results = evaluate(on_lane(1, kLoop, Duration(50)));
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_EQ(results[0].error(),
-            (EvaluationError{"millrace.timeout.task", "the jq program was stopped after 50 ms"}));
+            (Error{"millrace.timeout.task", "the jq program was stopped after 50 ms"}));
   EXPECT_EQ(pool().stats().timed_out, 2);
 }
 

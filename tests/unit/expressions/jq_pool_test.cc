@@ -71,7 +71,7 @@ TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
        }) {
     const QueryResult result = evaluate(program, R"({"a":1})");
     ASSERT_FALSE(result) << program;
-    EXPECT_EQ(result.error(), (EvaluationError{"direktiv.jq.badCommand", message})) << program;
+    EXPECT_EQ(result.error(), (Error{"direktiv.jq.badCommand", message})) << program;
   }
 }
 

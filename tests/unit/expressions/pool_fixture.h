@@ -15,7 +15,7 @@
 namespace millrace {
 
 /// For gtest's failure messages.
-inline void PrintTo(const EvaluationError& error, std::ostream* out) {
+inline void PrintTo(const Error& error, std::ostream* out) {
   *out << error.code << ": " << error.message;
 }
 

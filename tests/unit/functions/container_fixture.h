@@ -1,7 +1,8 @@
 // A ContainerRunner on a fake runtime, with everything that it tells and asks.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,23 +13,42 @@
 #include <gtest/gtest.h>
 
 #include "functions/container.h"
+#include "http/http_client.h"
 #include "tests/unit/functions/fake_runtime.h"
-#include "tests/unit/functions/port_listener.h"
 #include "tests/unit/functions/told_tasks.h"
+#include "tests/unit/http/http_peer.h"
 #include "tests/unit/store/folder.h"
 
 namespace millrace {
 
-/// Keeps calls until the test answers them.
-class HeldCalls final : public HttpCaller {
+/// HTTP servers in the place of containers, which keep calls until the test answers them.
+class HeldCalls {
  public:
-  void call(HttpCall call) override {
-    const std::lock_guard lock(mutex_);
-    calls_.push_back(std::move(call));
+  struct Call {
+    uint16_t port = 0;
+    std::string task;
+    std::string folder;
+    std::string input;
+  };
+
+  HeldCalls() = default;
+  ~HeldCalls() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closing_ = true;
+    }
+    changed_.notify_all();
   }
-  void stop(const InstanceId& task) override {
-    const std::lock_guard lock(mutex_);
-    stopped_.push_back(task);
+  HeldCalls(const HeldCalls&) = delete;
+  HeldCalls& operator=(const HeldCalls&) = delete;
+
+  /// Listens in the place of the container that has that port.
+  HttpPeer& serve(uint16_t port) {
+    return *peers_.emplace_back(std::make_unique<HttpPeer>(
+        [this, port](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+          return take(port, request, connection);
+        },
+        port));
   }
 
   /// Waits until so many have come.
@@ -39,19 +59,49 @@ class HeldCalls final : public HttpCaller {
     const std::lock_guard lock(mutex_);
     return calls_.size();
   }
-  HttpCall at(size_t index) const {
+  Call at(size_t index) const {
     const std::lock_guard lock(mutex_);
     return calls_.at(index);
   }
-  std::vector<InstanceId> stopped() const {
+  /// The tasks that the function was asked to end.
+  std::vector<std::string> stopped() const {
     const std::lock_guard lock(mutex_);
     return stopped_;
   }
 
+  void answer(size_t index, const std::string& body, const Headers& headers = {}) {
+    std::string text = fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.size());
+    for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
+    const std::lock_guard lock(mutex_);
+    answers_[index] = text + "\r\n" + body;
+    changed_.notify_all();
+  }
+
  private:
-  mutable std::mutex mutex_;
-  std::vector<HttpCall> calls_;
-  std::vector<InstanceId> stopped_;
+  /// On the thread of the connection.
+  bool take(uint16_t port, const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    std::unique_lock lock(mutex_);
+    if (request.method == "DELETE") {
+      stopped_.push_back(request.header("Direktiv-ActionID"));
+      return connection.answer(204);
+    }
+    const size_t index = calls_.size();
+    calls_.push_back({.port = port,
+                      .task = request.header("Direktiv-ActionID"),
+                      .folder = request.header("Direktiv-TempDir"),
+                      .input = request.body});
+    changed_.wait(lock, [&] { return is_closing_ || answers_.contains(index); });
+    return !is_closing_ && connection.send(answers_.at(index));
+  }
+
+  mutable std::mutex mutex_;  // guards what follows, but for the peers
+  std::condition_variable changed_;
+  bool is_closing_ = false;
+  std::vector<Call> calls_;
+  std::vector<std::string> stopped_;
+  std::map<size_t, std::string> answers_;
+
+  std::vector<std::unique_ptr<HttpPeer>> peers_;  // last: their threads use all of the above
 };
 
 class ContainerTest : public testing::Test {
@@ -64,7 +114,7 @@ class ContainerTest : public testing::Test {
 
   ContainerRunner& runner() {
     if (!runner_) {
-      runner_ = std::make_unique<ContainerRunner>(settings_, calls_, clock_, told_);
+      runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
     }
     return *runner_;
   }
@@ -139,6 +189,8 @@ class ContainerTest : public testing::Test {
   SystemClock clock_;
   ToldTasks told_;
   HeldCalls calls_;
+  HttpClient client_{
+      {.connections = 1'000, .connections_per_host = 1'000}};  // held calls keep theirs
   ContainerSettings settings_;
   std::unique_ptr<ContainerRunner> runner_;
 };

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/process.h"
 
 namespace millrace {
@@ -75,12 +75,6 @@ void write(const fs::path& path, std::string_view text) {
   CHECK(file.flush().good());
 }
 
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 }  // namespace
 
 FakeRuntime::FakeRuntime(fs::path folder) : folder_(std::move(folder)) {
@@ -92,7 +86,7 @@ FakeRuntime::FakeRuntime(fs::path folder) : folder_(std::move(folder)) {
 
 FakeRuntime::~FakeRuntime() {
   for (const std::string& name : containers()) {
-    const int pid = std::atoi(read(folder_ / "containers" / name / "pid").c_str());
+    const int pid = std::atoi(file_bytes(folder_ / "containers" / name / "pid").c_str());
     if (pid > 1) ::kill(-pid, SIGKILL);
   }
 }
@@ -131,7 +125,7 @@ void FakeRuntime::add_container(const std::string& name, const std::string& labe
 }
 
 bool FakeRuntime::is_running(const std::string& name) const {
-  const int pid = std::atoi(read(folder_ / "containers" / name / "pid").c_str());
+  const int pid = std::atoi(file_bytes(folder_ / "containers" / name / "pid").c_str());
   return pid > 1 && ::kill(pid, 0) == 0;
 }
 

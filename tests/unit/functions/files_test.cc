@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "tests/support/file_bytes.h"
 #include "tests/unit/functions/said.h"
 #include "tests/unit/functions/tar_maker.h"
 #include "tests/unit/functions/tree.h"
@@ -24,13 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-std::string text_of(const fs::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
 
 void write(const fs::path& path, std::string_view bytes) {
   fs::create_directories(path.parent_path());
@@ -70,14 +63,14 @@ TEST_F(FilesTest, AllFourTypesAreLaidOut) {
                                 {"nothing", FileType::kTarGz, ""}},
                                task())),
             "");
-  EXPECT_EQ(text_of(task() / "plain.txt"), "as it\0is");
-  EXPECT_EQ(text_of(task() / "sub/folder/plain"), "in folders");
+  EXPECT_EQ(file_bytes(task() / "plain.txt"), "as it\0is");
+  EXPECT_EQ(file_bytes(task() / "sub/folder/plain"), "in folders");
   EXPECT_TRUE(fs::exists(task() / "missing"));
-  EXPECT_EQ(text_of(task() / "decoded"), "\x01\x02\xff");
+  EXPECT_EQ(file_bytes(task() / "decoded"), "\x01\x02\xff");
   for (const char* const name : {"one", "sub/two"}) {
-    EXPECT_EQ(text_of(task() / name / "bin/run"), "#!/bin/sh\n");
-    EXPECT_EQ(text_of(task() / name / "data.txt"), "some data");
-    EXPECT_EQ(text_of(task() / name / "deep/er/file"), "implied folders");
+    EXPECT_EQ(file_bytes(task() / name / "bin/run"), "#!/bin/sh\n");
+    EXPECT_EQ(file_bytes(task() / name / "data.txt"), "some data");
+    EXPECT_EQ(file_bytes(task() / name / "deep/er/file"), "implied folders");
   }
   EXPECT_TRUE(fs::is_empty(task() / "nothing"));
   for (const char* const scope : {"instance", "workflow", "namespace"}) {
@@ -106,9 +99,9 @@ TEST_F(FilesTest, Base64MayBeBrokenIntoLinesOrBeAJsonString) {
                                 {"empty", FileType::kBase64, ""}},
                                task())),
             "");
-  EXPECT_EQ(text_of(task() / "lines"), "hello");
-  EXPECT_EQ(text_of(task() / "json"), "hello");
-  EXPECT_EQ(text_of(task() / "empty"), "");
+  EXPECT_EQ(file_bytes(task() / "lines"), "hello");
+  EXPECT_EQ(file_bytes(task() / "json"), "hello");
+  EXPECT_EQ(file_bytes(task() / "empty"), "");
 }
 
 TEST_F(FilesTest, WhatIsNoBase64IsAnErrorThatNamesTheFile) {
@@ -130,7 +123,7 @@ TEST_F(FilesTest, GoodNamesAreTaken) {
   for (const std::string& name : names) {
     EXPECT_EQ(said(check_file_name(name)), "") << name;
     ASSERT_EQ(said(lay_out_files({{name, FileType::kPlain, "x"}}, task())), "") << name;
-    EXPECT_EQ(text_of(task() / name), "x") << name;
+    EXPECT_EQ(file_bytes(task() / name), "x") << name;
     fs::remove_all(task());
   }
 }
@@ -231,7 +224,7 @@ TEST_F(FilesTest, TwoFilesMayNotMeet) {
 TEST_F(FilesTest, AFolderThatIsThereIsLeftAlone) {
   write(task() / "mine", "x");
   EXPECT_FALSE(lay_out_files({{"a"}}, task()));
-  EXPECT_EQ(text_of(task() / "mine"), "x");
+  EXPECT_EQ(file_bytes(task() / "mine"), "x");
 }
 
 TEST_F(FilesTest, AllFilesTogetherAreBounded) {

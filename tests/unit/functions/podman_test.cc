@@ -32,42 +32,6 @@ using testing::IsEmpty;
 const std::string kData = fmt::format("podman-test-{}", ::getpid());
 const std::string kImage = fmt::format("localhost/millrace-test-{}:latest", ::getpid());
 
-/// One request on a thread of its own, which is all that is asked here.
-class PlainCaller final : public HttpCaller {
- public:
-  ~PlainCaller() override {
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  void call(HttpCall call) override {
-    threads_.emplace_back([call = std::move(call)] { call.done({.result = answer_of(call)}); });
-  }
-  void stop(const InstanceId&) override {}
-
- private:
-  static std::string answer_of(const HttpCall& call) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(std::atoi(call.url.c_str() + 17)));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    const std::string request =
-        fmt::format("POST / HTTP/1.1\r\nContent-Length: {}\r\nDirektiv-TempDir: {}\r\n\r\n{}",
-                    call.task.input.size(), call.folder, call.task.input);
-    EXPECT_EQ(::write(socket, request.data(), request.size()), ssize_t(request.size()));
-    std::string text;
-    char bytes[4096];
-    for (ssize_t count = 0; (count = ::read(socket, bytes, sizeof bytes)) > 0;) {
-      text.append(bytes, static_cast<size_t>(count));
-    }
-    ::close(socket);
-    return text.substr(std::min(text.size(), text.find("\r\n\r\n") + 4));
-  }
-
-  std::vector<std::thread> threads_;
-};
-
 class PodmanTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { image_ = new PodmanImage(kImage); }
@@ -78,7 +42,7 @@ class PodmanTest : public testing::Test {
     settings_.runtime = "podman";
     settings_.folder = folder_.path() / "functions";
     settings_.data_id = kData;
-    runner_ = std::make_unique<ContainerRunner>(settings_, caller_, clock_, told_);
+    runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
   }
   void TearDown() override {
     if (!image_->missing().empty()) return;
@@ -114,7 +78,7 @@ class PodmanTest : public testing::Test {
   ContainerSettings settings_;
   SystemClock clock_;
   ToldTasks told_;
-  PlainCaller caller_;
+  HttpClient client_;
   std::unique_ptr<ContainerRunner> runner_;
 };
 
@@ -190,7 +154,7 @@ TEST_F(PodmanTest, WhatACrashLeavesIsRemovedAtTheNextStart) {
               fmt::format("--label=millrace.data={}", kData), kImage, "/bin/sleep", "1000"});
   ASSERT_EQ(started.code, 0) << started.errors;
   runner_ = nullptr;
-  runner_ = std::make_unique<ContainerRunner>(settings_, caller_, clock_, told_);
+  runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
   EXPECT_TRUE(eventually([&] { return left() == ""; }));
 }
 

@@ -1,4 +1,5 @@
-// Reusable functions, on a runtime that is a script and an HTTP caller that is the test: when
+// Reusable functions, on a runtime that is a script, with HTTP servers of the test in the
+// place of what containers run: when
 // containers come, who gets which call, and when they go.
 #include <fstream>
 
@@ -28,10 +29,10 @@ class ReusableTest : public ContainerTest {
   /// Waits until the container that was started as that one is there, and listens in its place.
   void serve(size_t index) {
     ASSERT_TRUE(has_started(index + 1));
-    listeners_.push_back(std::make_unique<PortListener>(port(index)));
+    peers_.push_back(&calls_.serve(port(index)));
   }
 
-  std::vector<std::unique_ptr<PortListener>> listeners_;
+  std::vector<HttpPeer*> peers_;
 };
 
 TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
@@ -40,20 +41,19 @@ TEST_F(ReusableTest, ItIsStartedOnDemandAndCalledByHttp) {
   runner().run(task);
   serve(0);
   ASSERT_TRUE(calls_.have(1));
-  const HttpCall call = calls_.at(0);
-  EXPECT_EQ(call.url, fmt::format("http://127.0.0.1:{}/", port(0)));
+  const HeldCalls::Call call = calls_.at(0);
+  EXPECT_EQ(call.port, port(0));
+  EXPECT_EQ(call.task, to_string(id(1)));
   EXPECT_EQ(call.folder, "/mnt/shared/" + to_string(id(1)));
-  EXPECT_EQ(call.task.input, R"({"a":1})");
-  EXPECT_THAT(call.task.files, IsEmpty());
+  EXPECT_EQ(call.input, R"({"a":1})");
   EXPECT_TRUE(told_.has_started(id(1)));
   EXPECT_EQ(option(0, "mount"), fmt::format("type=bind,source={},target=/mnt/shared",
                                             (settings_.folder / option(0, "name")).string()));
   EXPECT_TRUE(fs::exists(files_of(0, 1) / "note"));
 
-  call.alive();
-  EXPECT_TRUE(eventually([&] { return runner().silence(id(1)).has_value(); }));
+  EXPECT_TRUE(runner().silence(id(1)).has_value());
   std::ofstream(files_of(0, 1) / "out/namespace/result") << "7";
-  call.done({"{}"});
+  calls_.answer(0, "{}");
   const TaskEnded ended = told_.end_of(id(1));
   EXPECT_EQ(*ended.result, "{}");
   ASSERT_EQ(ended.variables.size(), 1u);
@@ -66,9 +66,7 @@ TEST_F(ReusableTest, WhoeverLooksWhetherItListensHangsUp) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
-  const Descriptor peer = listeners_[0]->take();
-  char byte = 0;
-  EXPECT_EQ(::read(peer.fd(), &byte, 1), 0);
+  EXPECT_TRUE(peers_[0]->await_end(1));
 }
 
 TEST_F(ReusableTest, OneContainerTakesAllCallsOfItsKind) {
@@ -80,7 +78,7 @@ TEST_F(ReusableTest, OneContainerTakesAllCallsOfItsKind) {
   runner().run(elsewhere);
   serve(1);
   ASSERT_TRUE(calls_.have(4));
-  EXPECT_NE(calls_.at(3).url, calls_.at(0).url);
+  EXPECT_NE(calls_.at(3).port, calls_.at(0).port);
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
 
@@ -90,9 +88,9 @@ TEST_F(ReusableTest, SoManyCallsGoToOneAtOnce) {
   serve(0);
   ASSERT_TRUE(calls_.have(2));
   EXPECT_FALSE(told_.has_started(id(3)));
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   ASSERT_TRUE(calls_.have(3));
-  EXPECT_EQ(calls_.at(2).task.id, id(3));
+  EXPECT_EQ(calls_.at(2).task, to_string(id(3)));
 }
 
 TEST_F(ReusableTest, AnErrorIsTheFunctionsAndItsFilesAreTaken) {
@@ -100,9 +98,10 @@ TEST_F(ReusableTest, AnErrorIsTheFunctionsAndItsFilesAreTaken) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   std::ofstream(files_of(0, 1) / "out/instance/tried") << "1";
-  calls_.at(0).done({tl::unexpected(WorkflowError{"shop.empty", "nothing left"})});
+  calls_.answer(0, "",
+                {{"Direktiv-ErrorCode", "shop.empty"}, {"Direktiv-ErrorMessage", "nothing left"}});
   const TaskEnded ended = told_.end_of(id(1));
-  EXPECT_EQ(ended.result.error(), (WorkflowError{"shop.empty", "nothing left"}));
+  EXPECT_EQ(ended.result.error(), (Error{"shop.empty", "nothing left"}));
   EXPECT_EQ(ended.variables.size(), 1u);
 }
 
@@ -111,7 +110,7 @@ TEST_F(ReusableTest, WhatCanBeNoVariableIsAnError) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   fs::create_symlink("/etc/passwd", files_of(0, 1) / "out/instance/x");
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   EXPECT_EQ(told_.end_of(id(1)).result.error().code, kFunctionFiles);
 }
 
@@ -134,7 +133,7 @@ TEST_F(ReusableTest, OneThatNobodyCallsIsRemovedAfterAWhile) {
   serve(0);
   ASSERT_TRUE(calls_.have(1));
   EXPECT_TRUE(are_running(1));
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   EXPECT_TRUE(are_gone());
   EXPECT_EQ(runtime_.calls("rm").size(), 1u);
   EXPECT_TRUE(eventually([&] { return folders() == 0; }));
@@ -149,16 +148,16 @@ TEST_F(ReusableTest, SoManyAreKeptAsScaleSays) {
   runner().run(reusable(1, "serve", 3));
   for (size_t i = 0; i < 3; ++i) serve(i);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   EXPECT_TRUE(told_.end_of(id(1)).result);
   EXPECT_TRUE(are_running(3));
   // The next ones go to those that have least to do, as soon as they listen.
-  std::set<std::string> urls;
+  std::set<uint16_t> ports;
   EXPECT_TRUE(eventually([&] {
     const size_t number = calls_.size() + 1;
     runner().run(reusable(static_cast<uint32_t>(number), "serve", 3));
-    if (calls_.have(number)) urls.insert(calls_.at(number - 1).url);
-    return urls.size() == 3;
+    if (calls_.have(number)) ports.insert(calls_.at(number - 1).port);
+    return ports.size() == 3;
   }));
   EXPECT_EQ(runtime_.calls("run").size(), 3u);
 }
@@ -172,8 +171,8 @@ TEST_F(ReusableTest, ANewScaleHoldsFromTheNextTaskOn) {
   ASSERT_TRUE(are_running(2));
   runner().run(reusable(2, "serve", 0));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(0).done({"1"});
-  calls_.at(1).done({"1"});
+  calls_.answer(0, "1");
+  calls_.answer(1, "1");
   EXPECT_TRUE(are_gone());
 }
 
@@ -182,7 +181,7 @@ TEST_F(ReusableTest, OneThatIsKeptAndDiesIsStartedAgain) {
   runner().run(reusable(1, "serve", 1));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   EXPECT_TRUE(told_.end_of(id(1)).result);
   std::ofstream(settings_.folder / option(0, "name") / "die") << "";
   EXPECT_TRUE(has_started(2));
@@ -204,8 +203,9 @@ TEST_F(ReusableTest, OneThatDiesTakesItsCallsWithIt) {
     EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
     EXPECT_THAT(ended.result.error().message, HasSubstr("ended with code 3: out of luck"));
   }
-  EXPECT_THAT(calls_.stopped(), testing::UnorderedElementsAre(id(1), id(2)));
-  calls_.at(0).done({"late"});
+  EXPECT_TRUE(eventually([&] { return calls_.stopped().size() == 2; }));
+  EXPECT_THAT(calls_.stopped(), testing::UnorderedElementsAre(to_string(id(1)), to_string(id(2))));
+  calls_.answer(0, "late");
   runner().run(reusable(3, "serve"));
   serve(1);
   EXPECT_TRUE(calls_.have(3));
@@ -240,10 +240,10 @@ TEST_F(ReusableTest, ACallThatIsStoppedIsAskedToEndAndTheContainerStays) {
   runner().stop(id(1));
   EXPECT_TRUE(eventually([&] { return calls_.stopped().size() == 1; }));
   EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
-  calls_.at(0).done({"late"});
+  calls_.answer(0, "late");
   runner().run(reusable(2, "serve"));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(1).done({"1"});
+  calls_.answer(1, "1");
   EXPECT_TRUE(told_.end_of(id(2)).result);
   EXPECT_EQ(told_.count<TaskEnded>(id(1)), 0u);
   EXPECT_EQ(runtime_.calls("run").size(), 1u);
@@ -256,8 +256,8 @@ TEST_F(ReusableTest, AnAnswerToAnEarlierRunIsNotThatOfTheNext) {
   runner().stop(id(1));
   runner().run(reusable(1, "serve"));
   ASSERT_TRUE(calls_.have(2));
-  calls_.at(0).done({"early"});
-  calls_.at(1).done({"right"});
+  calls_.answer(0, "early");
+  calls_.answer(1, "right");
   EXPECT_EQ(*told_.end_of(id(1)).result, "right");
 }
 
@@ -284,8 +284,8 @@ TEST_F(ReusableTest, OneThatIsIdleMakesRoomForWhoeverWaits) {
   runner().run(reusable(3, "serve"));
   ASSERT_TRUE(calls_.have(2));  // while it has calls it stays
   EXPECT_FALSE(told_.has_started(id(2)));
-  calls_.at(0).done({"1"});
-  calls_.at(1).done({"1"});
+  calls_.answer(0, "1");
+  calls_.answer(1, "1");
   EXPECT_TRUE(told_.end_of(id(2)).result);
 }
 
@@ -295,7 +295,7 @@ TEST_F(ReusableTest, NoneIsKeptBeyondTheBound) {
   serve(0);
   serve(1);
   ASSERT_TRUE(calls_.have(1));
-  calls_.at(0).done({"1"});
+  calls_.answer(0, "1");
   EXPECT_TRUE(told_.end_of(id(1)).result);
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
@@ -308,7 +308,7 @@ TEST_F(ReusableTest, NothingRunsOnWhenTheRunnerEnds) {
   ASSERT_TRUE(are_running(2));
   runner_.reset();
   EXPECT_THAT(runtime_.containers(), IsEmpty());
-  calls_.at(0).done({"to nobody"});
+  calls_.answer(0, "to nobody");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class ToldTasks final : public TaskSink {
   /// How it ended; waits for that. An error "test" where it does not.
   TaskEnded end_of(const InstanceId& task) const {
     if (!eventually([&] { return count<TaskEnded>(task) > 0; })) {
-      return {.result = tl::unexpected(WorkflowError{"test", "it does not end"})};
+      return {.result = tl::unexpected(Error{"test", "it does not end"})};
     }
     TaskEnded ended{.result = ""};
     for (const TaskReport& report : of(task)) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
+
+#include "tests/support/file_bytes.h"
 
 namespace millrace {
 
@@ -19,9 +19,7 @@ inline std::map<std::string, std::string> tree_of(const std::filesystem::path& f
     } else if (entry.is_directory()) {
       what = "/";
     } else {
-      std::ostringstream text;
-      text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
-      what = std::move(text).str();
+      what = file_bytes(entry.path());
     }
   }
   return tree;

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/server.h"
-#include "raw_client.h"
+#include "gateway/http_server.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/raw_client.h"
 
 namespace millrace {
 namespace {

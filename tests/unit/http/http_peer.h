@@ -87,10 +87,14 @@ class HttpPeer {
   /// Runs on the connection's thread. False: the connection is closed.
   using Handler = std::function<bool(const Request&, Connection&)>;
 
-  explicit HttpPeer(Handler handler) : handler_(std::move(handler)) {
+  /// `port`: 0 for a free one; one that is held with SO_REUSEADDR may be listened on.
+  explicit HttpPeer(Handler handler, uint16_t port = 0) : handler_(std::move(handler)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1;
+    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     CHECK(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
@@ -128,10 +132,10 @@ class HttpPeer {
     return requests_;
   }
 
-  /// Waits until so many connections were closed from here.
-  void await_end(size_t count) {
+  /// Waits until so many connections have ended; false: they do not.
+  bool await_end(size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_ >= count; });
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_ >= count; });
   }
 
   size_t connections() {

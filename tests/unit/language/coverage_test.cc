@@ -55,7 +55,7 @@ std::vector<Row> rows_of(const std::string& page) {
 /// A test's title as its file has it: a case of a table, a scenario, a test; else any piece of it.
 std::string as_written(const fs::path& file, const std::string& title) {
   const std::string name = file.filename().string();
-  if (name.ends_with(".table")) return fmt::format("\ncase: {}\n", title);
+  if (name.ends_with(".table")) return fmt::format(": {}\n", title);  // behind `case…`
   if (name.ends_with(".test.yaml")) return fmt::format("- name: {}\n", title);
   if (name.ends_with("_test.cc")) {
     const size_t dot = title.find('.');

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "language/grammar.h"
+#include "tests/unit/language/policy_reading.h"
 
 namespace millrace {
 namespace {
@@ -16,32 +16,6 @@ using Expiry = Timeout::Expiry;
 using Lines = std::vector<std::string>;
 
 Span span(Duration fixed) { return {.fixed = fixed}; }
-
-/// What an action says, and the findings as `line:column path: message [code]`.
-struct Read {
-  std::optional<WrittenPolicy> retries;
-  WrittenTimeouts timeouts;
-  Lines findings;
-};
-
-Read read(const std::string& action) {
-  const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
-  Findings findings;
-  Read out;
-  if (const std::optional<Node> node = parse_document("function: f\n" + action, findings)) {
-    Fields fields(*node, "action", findings, grammar);
-    fields.has("function");
-    if (const Member* const retries = fields.member("retries")) {
-      out.retries = read_retries(*retries, fields.path("retries"), findings);
-    }
-    out.timeouts = read_timeouts(fields);
-  }
-  for (const Finding& one : findings.sorted()) {
-    out.findings.push_back(fmt::format("{}:{} {}: {} [{}]", one.at.line, one.at.column, one.path,
-                                       one.message, one.code));
-  }
-  return out;
-}
 
 /// The one finding on a policy; "" where there is none.
 std::string finding_on(const std::string& retries) {
@@ -332,144 +306,6 @@ TEST(Retries, TakeTheExamplesOfTheDocuments) {
   EXPECT_EQ(zart.delay, span(1s));
 }
 
-TEST(Timeouts, AreThoseOfEachVocabulary) {
-  struct Row {
-    const char* action;
-    TimeoutKind kind;
-    Duration fixed;
-    Expiry expiry;
-  };
-  for (const Row& row : std::vector<Row>{
-           {"scheduleToStartTimeout: 1m", TimeoutKind::kScheduleToStart, 1min, Expiry::kFinal},
-           {"startToCloseTimeout: 1m", TimeoutKind::kStartToClose, 1min, Expiry::kRetryable},
-           {"scheduleToCloseTimeout: PT1M", TimeoutKind::kScheduleToClose, 1min, Expiry::kFinal},
-           {"heartbeatTimeout: 30s", TimeoutKind::kHeartbeat, 30s, Expiry::kRetryable},
-           {"maxInactivity: 5m", TimeoutKind::kHeartbeat, 5min, Expiry::kCancels},
-           {"maxInactivity: 500", TimeoutKind::kHeartbeat, 500ms, Expiry::kCancels},
-           {"maxRuntime: 1h", TimeoutKind::kStartToClose, 1h, Expiry::kCancels},
-           {"deadline: 1h", TimeoutKind::kScheduleToClose, 1h, Expiry::kCancels},
-           {"maxInactivity: {timeout: 5m, errorOnTimeout: true}", TimeoutKind::kHeartbeat, 5min,
-            Expiry::kRetryable},
-           {"maxRuntime: {timeout: 5000, errorOnTimeout: true}", TimeoutKind::kStartToClose, 5s,
-            Expiry::kRetryable},
-           {"deadline: {timeout: 1h, errorOnTimeout: true}", TimeoutKind::kScheduleToClose, 1h,
-            Expiry::kFinal},
-           {"deadline: {timeout: 1h, errorOnTimeout: false}", TimeoutKind::kScheduleToClose, 1h,
-            Expiry::kCancels},
-           {"deadline: {timeout: 1h}", TimeoutKind::kScheduleToClose, 1h, Expiry::kCancels},
-           {"timeout: 5m", TimeoutKind::kScheduleToClose, 5min, Expiry::kFinal},
-           {"timeout: 5m\ntimeout_scope: global", TimeoutKind::kScheduleToClose, 5min,
-            Expiry::kFinal},
-           {"timeout: 30s\ntimeout_scope: per_attempt", TimeoutKind::kStartToClose, 30s,
-            Expiry::kFinal},
-       }) {
-    const Read found = read(row.action);
-    EXPECT_THAT(found.findings, IsEmpty()) << row.action;
-    TimeoutPolicy expected;
-    expected[row.kind] = Timeout{.span = span(row.fixed), .expiry = row.expiry};
-    EXPECT_EQ(found.timeouts.policy, expected) << row.action;
-  }
-}
-
-TEST(Timeouts, OfOneActionMayBeSeveral) {
-  const Read found = read(
-      "maxInactivity: 5m\ndeadline:\n  timeout: 1h\n  errorOnTimeout: true\n"
-      "startToCloseTimeout: 10m");
-  EXPECT_THAT(found.findings, IsEmpty());
-  const TimeoutPolicy& policy = found.timeouts.policy;
-  EXPECT_EQ(policy[TimeoutKind::kHeartbeat], (Timeout{span(5min), Expiry::kCancels}));
-  EXPECT_EQ(policy[TimeoutKind::kScheduleToClose], (Timeout{span(1h), Expiry::kFinal}));
-  EXPECT_EQ(policy[TimeoutKind::kStartToClose], (Timeout{span(10min), Expiry::kRetryable}));
-  EXPECT_EQ(policy[TimeoutKind::kScheduleToStart], std::nullopt);
-}
-
-TEST(Timeouts, AreRefusedWithTheirPlace) {
-  struct Row {
-    const char* action;
-    const char* finding;
-  };
-  for (
-      const Row& row : std::vector<Row>{
-          {"startToCloseTimeout: 1m\nmaxRuntime: 1m",
-           "3:13 action.maxRuntime: \"startToCloseTimeout\" and \"maxRuntime\" are the same "
-           "timeout, temporal's and steep's; write one of them [definition.both_keys]"},
-          {"maxInactivity: 1m\nheartbeatTimeout: 1m",
-           "2:16 action.maxInactivity: \"heartbeatTimeout\" and \"maxInactivity\" are the same "
-           "timeout, temporal's and steep's; write one of them [definition.both_keys]"},
-          {"timeout: 1m\ndeadline: 1m",
-           "2:10 action.timeout: \"deadline\" and \"timeout\" are the same timeout, steep's and "
-           "zart's; write one of them [definition.both_keys]"},
-          {"timeout: 1m\nscheduleToCloseTimeout: 1m",
-           "2:10 action.timeout: \"scheduleToCloseTimeout\" and \"timeout\" are the same timeout, "
-           "temporal's and zart's; write one of them [definition.both_keys]"},
-          {"timeout: 1m\ntimeout_scope: per_attempt\nmaxRuntime: 1m",
-           "2:10 action.timeout: \"maxRuntime\" and \"timeout\" are the same timeout, steep's and "
-           "zart's; write one of them [definition.both_keys]"},
-          {"timeout_scope: global",
-           "2:16 action.timeout_scope: timeout_scope says what `timeout` bounds, and there is no "
-           "`timeout` beside it [definition.not_here]"},
-          {"timeout: 1m\ntimeout_scope: attempt",
-           "3:16 action.timeout_scope: timeout_scope is \"attempt\"; write one of \"global\", "
-           "\"per_attempt\" [definition.value]"},
-          {"timeout: 0s",
-           "2:10 action.timeout: \"0s\" is zero; it must be longer "
-           "[duration.zero]"},
-          {"maxRuntime: 0",
-           "2:13 action.maxRuntime: \"0\" is zero; it must be longer [duration.zero]"},
-          {"maxRuntime: [1]",
-           "2:13 action.maxRuntime: maxRuntime is a list; write a duration such as \"PT1H\" "
-           "[definition.type]"},
-          {"maxRuntime: {errorOnTimeout: true}",
-           "2:13 action.maxRuntime.timeout: \"timeout\" is missing [definition.missing]"},
-          {"maxRuntime: {timeout: 1m, errorOnTimeout: 1}",
-           "2:43 action.maxRuntime.errorOnTimeout: errorOnTimeout is a number; write true or false "
-           "[definition.type]"},
-          {"maxRuntime: {timeout: 1m, errorsOnTimeout: true}",
-           "2:27 action.maxRuntime.errorsOnTimeout: \"errorsOnTimeout\" is not a known key here; "
-           "did you mean \"errorOnTimeout\"? [definition.unknown_key]"},
-          {"heartbeatTimeout: 30",
-           "2:19 action.heartbeatTimeout: heartbeatTimeout is a number; write a duration such as "
-           "\"PT1H\" [definition.type]"},
-          {"startToCloseTimout: 1m",
-           "2:1 action.startToCloseTimout: \"startToCloseTimout\" is not a known key here; did you "
-           "mean \"startToCloseTimeout\"? [definition.unknown_key]"},
-      }) {
-    EXPECT_THAT(read(row.action).findings, ElementsAre(row.finding)) << row.action;
-  }
-}
-
-TEST(Timeouts, OfTheActionStandOverThoseOfItsFunctionKeyByKey) {
-  const WrittenTimeouts function =
-      read("scheduleToCloseTimeout: 1h\nheartbeatTimeout: 1m").timeouts;
-  const WrittenTimeouts both = read("maxInactivity: 5m").timeouts.over(function);
-  EXPECT_EQ(both.policy[TimeoutKind::kHeartbeat], (Timeout{span(5min), Expiry::kCancels}));
-  EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], (Timeout{span(1h), Expiry::kFinal}));
-  ASSERT_NE(both.key_of(Vocabulary::kTemporal), nullptr);
-  EXPECT_EQ(both.key_of(Vocabulary::kTemporal)->name, "scheduleToCloseTimeout");
-  EXPECT_EQ(both.key_of(Vocabulary::kSteep)->name, "maxInactivity");
-  EXPECT_EQ(both.key_of(Vocabulary::kZart), nullptr);
-}
-
-TEST(Timeouts, OfZartAreOneKeyWhateverTheirScope) {
-  const WrittenTimeouts function = read("timeout: 5m").timeouts;
-  const WrittenTimeouts both =
-      read("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);
-  EXPECT_EQ(both.policy[TimeoutKind::kStartToClose], (Timeout{span(30s), Expiry::kFinal}));
-  EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], std::nullopt);
-}
-
-TEST(DurationsOfTheDocuments, AllLoad) {
-  // Document 000, "Durations"; 003; 004.
-  for (const char* text :
-       {"1000ms", "3 secs", "5m", "20mins", "10h 30 minutes", "1 hour 10minutes 5s", "1d 5h",
-        "10 days 1hrs 30m 15 secs", "PT1H", "PT0.5S", "30s", "30m", "2h", "3d", "7d"}) {
-    EXPECT_THAT(read(fmt::format("deadline: {}", text)).findings, IsEmpty()) << text;
-    EXPECT_THAT(read(fmt::format("timeout: {}", text)).findings, IsEmpty()) << text;
-    EXPECT_THAT(read(fmt::format("retries: {{initialInterval: {}}}", text)).findings, IsEmpty())
-        << text;
-  }
-}
-
 TEST(APolicyOfACall, IsReadFromJson) {
   EXPECT_EQ(read_retry_policy(R"({"maximumAttempts": 5})")->attempts, 5U);
   EXPECT_EQ(read_retry_policy(R"x("fixed(3, 1s)")x")->attempts, 3U);
@@ -497,14 +333,6 @@ TEST(APolicyOfACall, IsReadFromJson) {
     EXPECT_EQ(policy.error().code, row.code) << row.text;
     EXPECT_EQ(policy.error().message, row.message) << row.text;
   }
-}
-
-TEST(ATimeoutOfACall, IsADurationAboveZero) {
-  EXPECT_EQ(read_timeout("1h 30m").value(), span(90min));
-  EXPECT_EQ(read_timeout("PT1H").value(), span(1h));
-  EXPECT_EQ(read_timeout("0s").error().code, "duration.zero");
-  EXPECT_EQ(read_timeout("0s").error().message, "\"0s\" is zero; it must be longer");
-  EXPECT_EQ(read_timeout("soon").error().code, "duration.malformed");
 }
 
 }  // namespace

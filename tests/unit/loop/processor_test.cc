@@ -38,15 +38,15 @@ struct Full {
   Full() {
     world.settle();
     world.broker.stop();  // this test delivers by itself
-    EXPECT_TRUE(world.processor().deliver({other_event(1), other_event(2)}));
+    EXPECT_TRUE(world.intake().deliver({other_event(1), other_event(2)}));
   }
-  World world{{.processor = {.intake = {.batch_events = 1, .waiting_deliveries = 2}}}};
+  World world{{.intake = {.batch_events = 1, .waiting_deliveries = 2}}};
 };
 
 TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
   Full full;
-  auto delivered = std::async(std::launch::async,
-                              [&] { return full.world.processor().deliver({other_event(3)}); });
+  auto delivered =
+      std::async(std::launch::async, [&] { return full.world.intake().deliver({other_event(3)}); });
   EXPECT_TRUE(full.world.processor().turn());
   EXPECT_TRUE(delivered.get());
   full.world.processor().turn();
@@ -57,11 +57,11 @@ TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
 
 TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
   Full full;
-  auto delivered = std::async(std::launch::async,
-                              [&] { return full.world.processor().deliver({other_event(3)}); });
-  full.world.processor().refuse_deliveries();
+  auto delivered =
+      std::async(std::launch::async, [&] { return full.world.intake().deliver({other_event(3)}); });
+  full.world.intake().refuse_deliveries();
   EXPECT_FALSE(delivered.get());
-  EXPECT_FALSE(full.world.processor().deliver({other_event(3)}));
+  EXPECT_FALSE(full.world.intake().deliver({other_event(3)}));
 
   while (full.world.processor().turn()) {
   }
@@ -69,7 +69,7 @@ TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
 }
 
 TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
-  World world{{.processor = {.intake = {.waiting_commands = 2}}}};
+  World world{{.intake = {.waiting_commands = 2}}};
   const Answered first = world.command(CreateNamespace{.name = "one"});
   const Answered second = world.command(CreateNamespace{.name = "two"});
   EXPECT_EQ(code(world.command(CreateNamespace{.name = "three"})), "busy");
@@ -96,7 +96,7 @@ TEST(Processor, AnswersAllThatWaitsWhenItStops) {
   EXPECT_EQ(code(command), "stopping");
   EXPECT_EQ(code(world.command(CreateNamespace{.name = "two"})), "stopping");
   EXPECT_EQ(code(world.wait_for_end(started["id"], hours(1))), "stopping");
-  EXPECT_FALSE(world.processor().deliver({other_event(1)}));
+  EXPECT_FALSE(world.intake().deliver({other_event(1)}));
   world.restart();
   world.must(CreateNamespace{.name = "one"});
 }
@@ -105,12 +105,12 @@ TEST(Processor, RunsOnAThreadOfItsOwnUntilItIsStopped) {
   World world;
   std::promise<Result<Json>> answered;
   world.processor().start();
-  world.processor().command(World::application(kForEver),
-                            [&](Result<Json> result) { answered.set_value(std::move(result)); });
+  world.intake().command(World::application(kForEver),
+                         [&](Result<Json> result) { answered.set_value(std::move(result)); });
   const Result<Json> result = answered.get_future().get();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ((*result)["revision"], 1);
-  EXPECT_TRUE(world.processor().wait_until_quiet(hours(1)));
+  EXPECT_TRUE(world.intake().wait_until_quiet(hours(1)));
   world.processor().stop();
 }
 

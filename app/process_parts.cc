@@ -1,0 +1,77 @@
+#include "app/process_parts.h"
+
+#include <spdlog/spdlog.h>
+
+#include "cli/token_file.h"
+#include "http/webhook.h"
+
+namespace millrace {
+namespace {}  // namespace
+
+TimePoint SystemClock::now() const {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+Result<std::optional<BearerToken>> read_gateway_token(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  const std::string token = TRY(read_token_file(file));
+  if (anybody_may_read(file)) {
+    spdlog::warn("the token file {} can be read by every user of this machine; chmod 600 it", file);
+  }
+  return BearerToken(token);
+}
+
+ProcessParts::ProcessParts(ServerSettings its_settings, std::unique_ptr<JqPool> workers,
+                           std::unique_ptr<Connection> for_reading,
+                           std::unique_ptr<Connection> for_publishing,
+                           std::unique_ptr<Connection> for_working)
+    : settings(std::move(its_settings)),
+      reading(std::move(for_reading)),
+      publishing(std::move(for_publishing)),
+      working(std::move(for_working)),
+      publisher(std::make_unique<JetStreamPublisher>(
+          *publishing, kAckTimeout, [this] { on_missing_stream(); }, settings.streams.prefix)),
+      jq(std::move(workers)),
+      webhooks(std::make_unique<Webhooks>(http, WebhookSettings{.origin = "millrace"})) {}
+
+ProcessParts::~ProcessParts() = default;
+
+Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings,
+                                                         JqLauncher launcher) {
+  auto jq = TRY(JqPool::start(std::move(launcher), {}));
+  auto reading = TRY(Connection::open(settings.nats));
+  ConnectionSettings for_publishing = settings.nats;
+  for_publishing.name += " publishing";
+  for_publishing.send_at_once = false;
+  for_publishing.guarded = true;
+  auto publishing = TRY(Connection::open(std::move(for_publishing)));
+  ConnectionSettings for_working = settings.nats;
+  for_working.name += " tasks";
+  for_working.guarded = true;
+  auto working = TRY(Connection::open(std::move(for_working)));
+  return std::unique_ptr<ProcessParts>(new ProcessParts(std::move(settings), std::move(jq),
+                                                        std::move(reading), std::move(publishing),
+                                                        std::move(working)));
+}
+
+Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
+                                   Service& service) {
+  gateway = TRY(HttpServer::start({.listen = settings.listen, .token = std::move(token)},
+                                  std::move(address), service));
+  return {};
+}
+
+void ProcessParts::read_token_again() {
+  auto token = read_gateway_token(settings.token_file);
+  if (!token) return spdlog::error("{}; the token stays as it was", token.error().message);
+  gateway->replace_token(**std::move(token));
+  spdlog::info("the token was read again");
+}
+
+void ProcessParts::end_callbacks() {
+  jq.reset();         // no result comes any more,
+  publisher.reset();  // nor an acknowledgement,
+  webhooks.reset();   // nor what became of a delivery
+}
+
+}  // namespace millrace

@@ -1,0 +1,254 @@
+#include "app/running_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "broker/dead_letters.h"
+#include "broker/streams.h"
+#include "orchestrator/definition/lint.h"
+#include "orchestrator/store/rows/identity.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kDrainTime{2000};
+
+/// How long a start waits for a broker before it goes on without: where there is one, the start is
+/// to know whether the streams are its own.
+constexpr Duration kBrokerPatience{500};
+
+/// Ids in the order of their making, within a millisecond too, so that lists and the order in which
+/// one event wakes its instances are that of their starts. Engine thread only.
+class InstanceIds {
+ public:
+  InstanceId operator()(TimePoint now) {
+    if (now > last_) {
+      last_ = now;
+      randombytes_buf(randomness_.data(), randomness_.size());
+    } else {
+      for (auto byte = randomness_.rbegin(); byte != randomness_.rend() && ++*byte == 0; ++byte) {
+      }
+    }
+    return make_instance_id(last_, randomness_);
+  }
+
+ private:
+  TimePoint last_;
+  std::array<uint8_t, 10> randomness_{};
+};
+
+/// By which the containers of a data folder are known: another millrace leaves them alone.
+std::string data_id(const std::filesystem::path& data) {
+  return to_hex(fingerprint({std::filesystem::absolute(data).string()}));
+}
+
+std::array<uint8_t, 16> random_id() {
+  std::array<uint8_t, 16> id;
+  randombytes_buf(id.data(), id.size());
+  return id;
+}
+
+/// This process, as the owner of the streams.
+Result<OwnerRecord> describe_owner(Environment& environment, const std::string& listen,
+                                   TimePoint now) {
+  const StoreIdentity store = TRY(identify(environment, random_id));
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return OwnerRecord{.store = to_hex(store.id),
+                     .process = to_hex(random_id()),
+                     .folder = store.folder,
+                     .host = host.data(),
+                     .pid = ::getpid(),
+                     .started = format_rfc3339(now),
+                     .address = listen};
+}
+
+/// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
+[[noreturn]] void end_of_disk(const Error& error) {
+  spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
+  std::signal(SIGABRT, SIG_DFL);
+  std::abort();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings) {
+  return Environment::open(settings.data, {.soft_limit_bytes = settings.bounds.store_limit,
+                                           .key_file = settings.secret_key_file,
+                                           .checkpoint_bytes = settings.bounds.checkpoint_bytes,
+                                           .on_failure = end_of_disk});
+}
+
+Result<std::unique_ptr<RunningEngine>> RunningEngine::make(ProcessParts& process,
+                                                           std::unique_ptr<Environment> store) {
+  OwnerRecord owner = TRY(describe_owner(*store, process.settings.listen, process.clock.now()));
+  return std::unique_ptr<RunningEngine>(
+      new RunningEngine(process, std::move(store), std::move(owner)));
+}
+
+RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store,
+                             OwnerRecord owner)
+    : process_(process),
+      environment_(std::move(store)),
+      owner_record_(std::move(owner)),
+      events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
+      processor_(processor_parts(), {.dedupe = {.time = process_.settings.bounds.dedupe_window,
+                                                .events = process_.settings.bounds.dedupe_events}}),
+      service_(service_parts()),
+      workers_(std::make_unique<TaskQueue>(
+          *process_.working, intake_,
+          TaskQueueSettings{.streams = process_.settings.streams,
+                            .process = owner_record_.process,
+                            .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
+      services_(process_.http, intake_),
+      containers_({.runtime = process_.settings.container_runtime,
+                   .folder = process_.settings.data / "tasks",
+                   .data_id = data_id(process_.settings.data)},
+                  process_.http, process_.clock, intake_),
+      owner_(*process_.reading, owner_settings()) {
+  process_.on_missing_stream = [this] { events_->doubt_streams(); };
+  functions_.route<WorkQueue>(*workers_);
+  functions_.route<NatsService>(*workers_);
+  functions_.route<HttpService>(services_);
+  functions_.route<Container>(containers_);
+}
+
+RunningEngine::~RunningEngine() {
+  intake_.refuse_deliveries();
+  {
+    const std::lock_guard lock(reading_);
+    stops_ = true;
+  }
+  events_->stop();
+  // Where another process owns the streams, nothing can be sent.
+  const Status owner = owner_.health();
+  const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
+  if (drains && !intake_.wait_until_quiet(kDrainTime)) {
+    spdlog::warn("some messages are still to be sent; they go out after the next start");
+  }
+  processor_.stop();
+  process_.end_callbacks();
+  workers_.reset();  // before the streams are given back, which would look like a lost connection
+}
+
+Status RunningEngine::start() {
+  TRY(processor_.load());
+  cursor_ = processor_.cursor();
+  // Before anything is done that another owner of the streams may be doing as well. Without a
+  // broker instances go on: nothing of theirs leaves by NATS before the streams are ours.
+  owner_.start();
+  TRY(owner_.wait_until_decided(kBrokerPatience));
+  processor_.start();
+  runs_ = true;
+  return {};
+}
+
+EventStreamSettings RunningEngine::stream_settings() {
+  const StreamOptions& streams = process_.settings.streams;
+  return {.stream = events_stream(streams),
+          .beside = {dead_letters_stream(streams), lifecycle_stream(streams)},
+          .on_loss = [this](const BrokerLoss& loss) { process_.losses.add(loss); }};
+}
+
+ProcessorParts RunningEngine::processor_parts() {
+  return {.environment = *environment_,
+          .clock = process_.clock,
+          .intake = intake_,
+          .publisher = *process_.publisher,
+          .functions = functions_,
+          .webhooks = *process_.webhooks,
+          .evaluate = evaluator(),
+          .definitions = definitions_,
+          .make_id = InstanceIds(),
+          .id_key = environment_->seal().id_key(),
+          .begun_tasks = begun_tasks_,
+          .metrics = process_.metrics};
+}
+
+LocalService::Parts RunningEngine::service_parts() {
+  return {.environment = *environment_,
+          .intake = intake_,
+          .processor = processor_,
+          .queries = queries_,
+          .publisher = *process_.publisher,
+          .metrics = process_.metrics,
+          .losses = process_.losses,
+          .reads_events = [this] { return reads_events(); },
+          .sends_events = [this] { return process_.publisher->health(); },
+          .runs_tasks = [this] { return workers_->health(); },
+          .evaluates = [this] { return evaluates(); },
+          .levels = [this] { return levels(); },
+          .check_programs = [this](auto programs) { return process_.jq->check(programs); },
+          .check_schemas = [this](auto schemas) { return process_.jq->check_schemas(schemas); },
+          .dead_letters =
+              [this](std::string_view ns, const std::optional<NamespaceIdentity>& identity,
+                     size_t limit, std::string_view cursor) {
+                return list_dead_letters(*process_.reading, process_.settings.streams.prefix, ns,
+                                         identity, limit, cursor);
+              },
+          .info = describe(process_.settings)};
+}
+
+OwnerSettings RunningEngine::owner_settings() {
+  return {.streams = process_.settings.streams,
+          .self = owner_record_,
+          .take_over = process_.settings.take_over,
+          .guarded = {process_.publishing.get(), process_.working.get()},
+          .on_owned = [this] { begin_reading(); },
+          .on_lost = process_.settings.on_lost};
+}
+
+void RunningEngine::begin_reading() {
+  const std::lock_guard lock(reading_);
+  if (!stops_) events_->start(cursor_, intake_);
+}
+
+Status RunningEngine::reads_events() const {
+  TRY(owner_.health());
+  return events_->health();
+}
+
+/// Workers that cannot be started are tried again for ever, and what waits for them waits.
+Status RunningEngine::evaluates() const {
+  const JqPool::Stats jq = process_.jq->stats();
+  if (jq.ready_workers > 0 || jq.waiting == 0 || jq.start_failures == 0) return {};
+  return fail("jq.pool", fmt::format("no jq worker can be started: {}", jq.last_problem));
+}
+
+PartLevels RunningEngine::levels() const {
+  const JetStreamEvents::Counts events = events_->counts();
+  const TaskQueue::Counts tasks = workers_->counts();
+  const JqPool::Stats jq = process_.jq->stats();
+  return {.consumers = events.opened,
+          .consumer_gaps = events.gaps,
+          .messages_read_directly = events.passed_over,
+          .tasks_unsent = tasks.unsent,
+          .answers = tasks.answers,
+          .evaluations_waiting = jq.waiting,
+          .evaluations_running = jq.running,
+          .jq_workers = jq.ready_workers,
+          .jq_workers_started = jq.started,
+          .jq_workers_crashed = jq.crashed,
+          .jq_worker_start_failures = jq.start_failures,
+          .evaluations_overran = jq.overran,
+          .evaluations_timed_out = jq.timed_out};
+}
+
+Evaluator RunningEngine::evaluator() {
+  return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+    if (!evaluation.timeout) evaluation.timeout = process_.settings.bounds.task_timeout;
+    process_.jq->submit(++last_ticket_, evaluation,
+                        [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
+                          done(std::move(results));
+                        });
+  };
+}
+
+}  // namespace millrace

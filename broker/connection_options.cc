@@ -1,0 +1,130 @@
+#include "broker/connection_options.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/nkey.h"
+#include "os/read_file.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kPingIntervalMillis = 5'000;  // a dead peer is noticed within 15 s
+constexpr int kWriteDeadlineMillis = 5'000;
+constexpr int64_t kShortestWaitMillis = 100;
+constexpr int64_t kLongestWaitMillis = 2'000;
+constexpr int64_t kAttemptMillis = 2'000;
+constexpr int kIoBufferBytes = 128 << 10;
+constexpr size_t kMostKeyFileBytes = size_t{1} << 20;
+
+/// 100 ms, doubled with each failure up to 2 s, less up to a half so that clients do not come back
+/// all at once.
+int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*closure*/) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int64_t wait =
+      std::min(kLongestWaitMillis, kShortestWaitMillis << std::clamp(attempts - 1, 0, 5));
+  return std::uniform_int_distribution<int64_t>(wait / 2, wait)(random);
+}
+
+/// A file of keys that the settings name.
+Result<std::string> read_key_file(const std::string& path) {
+  Result<std::string> text = read_file(path, kMostKeyFileBytes);
+  if (!text) return fail("broker.settings", fmt::format("{} cannot be read", path));
+  return text;
+}
+
+const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace
+
+std::vector<std::string> without_logins(std::vector<std::string> servers) {
+  for (std::string& server : servers) {
+    const size_t scheme = server.find("://");
+    const size_t login = scheme == std::string::npos ? 0 : scheme + 3;
+    const size_t at = server.rfind('@');
+    if (at != std::string::npos && at >= login) server.erase(login, at + 1 - login);
+  }
+  return servers;
+}
+
+std::string shown_servers(const ConnectionSettings& settings) {
+  return fmt::format("{}", fmt::join(without_logins(settings.servers), ", "));
+}
+
+Status NatsOptionSetter::check(const ConnectionSettings& settings) const {
+  if (status_ == NATS_OK) return {};
+  return fail("broker.settings", fmt::format("the settings of the connection to {} are refused: {}",
+                                             shown_servers(settings), natsStatus_GetText(status_)));
+}
+
+Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings) {
+  natsOptions* raw = nullptr;
+  const natsStatus created = natsOptions_Create(&raw);
+  NatsOptionsHandle options(raw);
+  NatsOptionSetter set(raw);
+  set([&](natsOptions*) { return created; });
+
+  std::vector<const char*> servers;
+  for (const std::string& server : settings.servers) servers.push_back(server.c_str());
+  set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
+  set(natsOptions_SetName, settings.name.c_str());
+  if (!settings.user.empty()) {
+    set(natsOptions_SetUserInfo, settings.user.c_str(), settings.password.c_str());
+  }
+  if (!settings.token.empty()) set(natsOptions_SetToken, settings.token.c_str());
+  if (!settings.creds_file.empty()) {
+    TRY(read_key_file(settings.creds_file));  // nats.c would only say so at each connect
+    set(natsOptions_SetUserCredentialsFromFiles, settings.creds_file.c_str(),
+        static_cast<const char*>(nullptr));
+  }
+  if (!settings.nkey_seed_file.empty()) {
+    Result<std::string> nkey = public_nkey(TRY(read_key_file(settings.nkey_seed_file)));
+    if (!nkey) return fail_in(settings.nkey_seed_file, nkey.error());
+    set(natsOptions_SetNKeyFromSeed, nkey->c_str(), settings.nkey_seed_file.c_str());
+  }
+  if (!settings.tls_ca_file.empty() || !settings.tls_cert_file.empty()) {
+    set(natsOptions_SetSecure, true);
+  }
+  if (!settings.tls_ca_file.empty()) {
+    set(natsOptions_LoadCATrustedCertificates, settings.tls_ca_file.c_str());
+  }
+  if (!settings.tls_cert_file.empty()) {
+    set(natsOptions_LoadCertificatesChain, settings.tls_cert_file.c_str(),
+        or_null(settings.tls_key_file));
+  }
+  TRY(set.check(settings));
+  return options;
+}
+
+Result<NatsOptionsHandle> make_link_options(const ConnectionSettings& settings) {
+  NatsOptionsHandle options = TRY(make_login_options(settings));
+  NatsOptionSetter set(options.get());
+  set(natsOptions_SetSendAsap, settings.send_at_once);
+  set(natsOptions_SetIOBufSize, kIoBufferBytes);
+  set(natsOptions_SetWriteDeadline, int64_t{kWriteDeadlineMillis});
+  set(natsOptions_SetPingInterval, int64_t{kPingIntervalMillis});
+  set(natsOptions_SetMaxPingsOut, 2);
+  set(natsOptions_SetFailRequestsOnDisconnect, true);
+  set(natsOptions_SetMaxReconnect, -1);
+  set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
+  // As good as off: the outbox is the buffer, and what waits here would be sent behind its back.
+  set(natsOptions_SetReconnectBufSize, 1);
+  TRY(set.check(settings));
+  return options;
+}
+
+Result<NatsOptionsHandle> make_attempt_options(const ConnectionSettings& settings) {
+  NatsOptionsHandle options = TRY(make_login_options(settings));
+  NatsOptionSetter set(options.get());
+  set(natsOptions_SetAllowReconnect, false);
+  set(natsOptions_SetTimeout, kAttemptMillis);
+  TRY(set.check(settings));
+  return options;
+}
+
+}  // namespace millrace

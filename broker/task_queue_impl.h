@@ -1,0 +1,93 @@
+// TaskQueue::Impl: the thread that sends, and what it shares with the threads that hear. Private to
+// task_queue.cc, which has the thread and what it sends, and task_queue_replies.cc, which has what
+// comes back.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "broker/listening.h"
+#include "broker/nats_handles.h"
+#include "broker/stream_keeper.h"
+#include "broker/streams.h"
+#include "broker/task_book.h"
+#include "broker/task_queue.h"
+#include "broker/task_results.h"
+
+namespace millrace {
+
+class TaskQueue::Impl {
+ public:
+  Impl(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings);
+  ~Impl();
+
+  void run(Task task);
+  void stop(const InstanceId& task);
+  bool look(const InstanceId& task);
+  Counts counts() const;
+  Status health() const;
+
+ private:
+  void work();
+  void sleep(std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point now);
+  Status open_streams();
+  Status open_consumers();
+  Status make_consumer(const std::string& subject);
+  void look_who_has_begun(const std::vector<std::string>& subjects);
+  void look_for(const TaskBook::Asked& asked);
+  bool listen();
+  void send(TaskMail mail);
+  bool send_message(const TaskMail::Message& mail);
+  void try_again(Duration later, const Error& why);
+
+  void on_reply(natsMsg* message);
+  void on_stored(const InstanceId& task, natsMsg* message);
+  void on_service_answer(const InstanceId& task, natsMsg* message);
+  void on_word(natsMsg* message);
+  void on_result(NatsMessage answer, std::function<void()> stored);
+
+  void end(const InstanceId& task, std::string_view code, std::string why);
+  void tell(std::vector<TaskReport> reports);
+
+  Connection& connection_;
+  TaskSink& sink_;
+  const std::function<void()> on_stray_;
+  const StreamSettings tasks_stream_;
+  const StreamSettings results_stream_;
+  const std::string prefix_;
+  std::string inbox_;  ///< made by listen(); ends in a dot, the action id follows
+  uint64_t watch_ = 0;
+  StreamKeeper keeper_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool lost_ = false;       ///< the connection was lost, or what was sent on it may be
+  bool open_ = false;       ///< the streams are there
+  bool caught_up_ = false;  ///< answers that waited for us have been taken in
+  std::chrono::steady_clock::time_point try_at_{};
+  std::chrono::steady_clock::time_point look_at_{};
+  Status health_ = fail("broker.unreachable", "not connected yet");
+  TaskBook book_;
+  Counts counts_;
+
+  // Only for the thread, and for the destructor behind it.
+  std::set<std::string> consumers_;  ///< subjects whose consumers were made or found
+  int64_t created_ = 0;              ///< when the stream was
+  std::unique_ptr<Listening> replies_;
+  std::unique_ptr<Listening> words_;
+
+  std::thread thread_;
+  std::unique_ptr<TaskResults> results_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,144 @@
+// What comes back of tasks: the stream's acknowledgements, answers of services, what workers
+// acknowledge with, and the answers of workers. All of it on threads of nats.c and of TaskResults.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broker/nats_status.h"
+#include "broker/publisher.h"
+#include "broker/task_message.h"
+#include "broker/task_queue_impl.h"
+#include "broker/wire.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+TaskReport ended_by(const InstanceId& task, std::string_view code, std::string why) {
+  return {task,
+          TaskEnded{.result = tl::unexpected<Error>(Error{std::string(code), std::move(why)})}};
+}
+
+}  // namespace
+
+/// From the stream that takes tasks, or from a service.
+void TaskQueue::Impl::on_reply(natsMsg* message) {
+  const std::string_view subject = natsMsg_GetSubject(message);
+  const Result<InstanceId> task = parse_instance_id(subject.substr(inbox_.size()));
+  if (!task) return;
+  std::optional<bool> queued;
+  {
+    const std::lock_guard lock(mutex_);
+    queued = book_.is_queued(*task);
+  }
+  if (!queued) return;  // stopped, or answered before
+  if (*queued) {
+    on_stored(*task, message);
+  } else {
+    on_service_answer(*task, message);
+  }
+}
+
+void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
+  const Result<PublishAck> ack =
+      natsMsg_IsNoResponders(message)
+          ? fail("broker.unreachable", "no stream takes tasks; is JetStream on?")
+          : read_publish_ack(
+                {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+  if (!ack && ack.error().code == kTooLarge) {
+    end(task, kFunctionTooLarge, ack.error().message);
+    return;
+  }
+  std::vector<TaskReport> reports;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ack) {
+      reports = book_.stored(task, *ack, steady_clock::now());
+    } else {
+      book_.send_again(task);
+      try_again(StreamKeeper::kLeaveAlone, ack.error());
+    }
+    changed_.notify_all();
+  }
+  tell(std::move(reports));
+}
+
+void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message) {
+  NatsMessage answer;
+  const bool sure = read_message(message, answer);
+  if (natsMsg_IsNoResponders(message)) {
+    end(task, kFunctionUnavailable, "no service listens on the function's subject");
+    return;
+  }
+  if (!sure) answer.headers = apart(std::move(answer.headers));
+  const bool empty = answer.data.empty();
+  tl::expected<std::string, Error> result = read_answer(std::move(answer));
+  if (result && empty && !sure) {
+    // What could not be read may be what says that it failed.
+    end(task, kFunctionUnavailable, "the headers of the service's answer can't be read");
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!book_.answered(task, std::nullopt, steady_clock::now())) return;
+  }
+  sink_.report({task, TaskEnded{.result = std::move(result)}}, {});
+}
+
+void TaskQueue::Impl::on_word(natsMsg* message) {
+  const std::string_view subject = natsMsg_GetSubject(message);
+  const std::optional<DeliveryNumbers> numbers = parse_ack_subject(subject);
+  const std::optional<AckWord> word = read_ack_word(
+      {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+  if (!numbers || !word) return;
+  std::optional<TaskReport> report;
+  {
+    const std::lock_guard lock(mutex_);
+    report =
+        book_.heard(consumer_of_ack(subject), numbers->stream_sequence, *word, steady_clock::now());
+    if (*word != AckWord::kAlive) changed_.notify_all();
+  }
+  if (report) sink_.report(*std::move(report), {});
+}
+
+void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored) {
+  std::optional<AnsweredTask> answered = answered_task(answer.subject, prefix_);
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.answers;
+    if (answered) {
+      book_.answered(answered->task, answered->space, steady_clock::now());
+    } else {
+      ++counts_.strays;
+    }
+    changed_.notify_all();
+  }
+  if (!answered) {
+    on_stray_();
+    stored();
+    return;
+  }
+  // Tasks of an earlier process may be unknown here, so it is the sink that compares namespaces.
+  sink_.report({.task = answered->task,
+                .what = TaskEnded{.result = read_answer(std::move(answer))},
+                .space = std::move(answered->space)},
+               std::move(stored));
+}
+
+/// It has failed before anybody got it.
+void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::string why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!book_.failed(task)) return;
+  }
+  sink_.report(ended_by(task, code, std::move(why)), {});
+}
+
+void TaskQueue::Impl::tell(std::vector<TaskReport> reports) {
+  for (TaskReport& report : reports) sink_.report(std::move(report), {});
+}
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+// CommandLine: the commands of millrace. Each file of verbs adds its noun, with the grammar and
+// what each verb does; this is the list of them, in the order in which `--help` shows them. One
+// thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/command_parser.h"
+#include "cli/program_verbs.h"
+#include "cli/session.h"
+#include "cli/shell.h"
+
+namespace millrace {
+
+/// A verb, and where the parser writes what it is given.
+template <class Options>
+struct AddedVerb {
+  Verb verb;
+  Options& options;  ///< lives as long as the verb
+};
+
+/// The program, or a noun, with the shell that its verbs act in.
+class CommandLine {
+ public:
+  CommandLine(CommandGroup commands, Shell& shell) : commands_(commands), shell_(shell) {}
+
+  CommandLine noun(const std::string& name, const std::string& what) {
+    return {commands_.noun(name, what), shell_};
+  }
+
+  /// Adds a verb that does its work in this process.
+  template <class Options, class Act>
+  AddedVerb<Options> local(const std::string& name, const std::string& what,
+                           const std::string& example, Act act) {
+    const auto options = std::make_shared<Options>();
+    const Verb verb = commands_.verb(
+        name, what, example, [&shell = shell_, options, act] { return act(shell, *options); });
+    return {verb, *options};
+  }
+
+  /// Adds a verb that does its work in this process and takes no options of its own.
+  Verb local(const std::string& name, const std::string& what, const std::string& example,
+             std::function<Ended(Shell&)> act) {
+    return commands_.verb(name, what, example,
+                          [&shell = shell_, act = std::move(act)] { return act(shell); });
+  }
+
+  /// Adds a verb that asks a server.
+  template <class Options, class Act>
+  AddedVerb<Options> asking(const std::string& name, const std::string& what,
+                            const std::string& example, Act act) {
+    return local<Options>(name, what, example, [act](Shell& shell, const Options& options) {
+      return in_session(shell, [&](Session& session) { return act(session, options); });
+    });
+  }
+
+  /// Adds a verb that asks a server and takes no options of its own.
+  Verb asking(const std::string& name, const std::string& what, const std::string& example,
+              std::function<Ended(Session&)> act) {
+    return commands_.verb(name, what, example, [&shell = shell_, act = std::move(act)] {
+      return in_session(shell, act);
+    });
+  }
+
+  Shell& shell() { return shell_; }
+
+ private:
+  static Ended in_session(Shell& shell, const std::function<Ended(Session&)>& act) {
+    Session session = TRY(shell.session());
+    return act(session);
+  }
+
+  CommandGroup commands_;
+  Shell& shell_;
+};
+
+// The nouns and verbs, one function a file. `program` outlives the command line.
+void add_serve_verbs(CommandLine& commands, const ProgramVerbs& program);
+void add_language_verbs(CommandLine& commands, const ProgramVerbs& program);
+void add_test_verb(CommandLine& commands, const ProgramVerbs& program);
+void add_workflow_verbs(CommandLine& commands);
+void add_instance_verbs(CommandLine& commands);
+void add_function_verbs(CommandLine& commands);
+void add_schedule_verbs(CommandLine& commands);
+void add_event_verbs(CommandLine& commands);
+void add_listener_verbs(CommandLine& commands);
+void add_group_verbs(CommandLine& commands);
+void add_dlq_verbs(CommandLine& commands);
+void add_variable_verbs(CommandLine& commands);
+void add_secret_verbs(CommandLine& commands);
+void add_namespace_verbs(CommandLine& commands);
+void add_run_verb(CommandLine& commands);
+void add_verify_verb(CommandLine& commands, const ProgramVerbs& program);
+void add_status_verbs(CommandLine& commands);
+
+/// All of them.
+void add_all_verbs(CommandLine& commands, const ProgramVerbs& program);
+
+}  // namespace millrace

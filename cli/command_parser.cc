@@ -1,0 +1,135 @@
+#include "cli/command_parser.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "language/findings.h"
+
+namespace millrace {
+namespace {
+
+std::vector<std::string_view> verbs_of(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* one : app.get_subcommands(nullptr)) names.push_back(one->get_name());
+  return names;
+}
+
+template <class To>
+AddedOption add(CLI::App& app, const std::string& names, To& to, const std::string& what,
+                const std::string& type) {
+  return AddedOption(*app.add_option(names, to, what)->type_name(type));
+}
+
+}  // namespace
+
+AddedOption& AddedOption::required() {
+  option_->required();
+  return *this;
+}
+
+AddedOption& AddedOption::excludes(const AddedOption& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+AddedOption& AddedOption::value_is_optional() {
+  option_->expected(0, 1);
+  return *this;
+}
+
+AddedOption& AddedOption::one_value_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+bool AddedOption::is_given() const { return option_->count() > 0; }
+
+AddedOption Verb::option(const std::string& names, std::string& to, const std::string& what,
+                         const std::string& type) {
+  return add(*app_, names, to, what, type);
+}
+
+AddedOption Verb::option(const std::string& names, std::optional<std::string>& to,
+                         const std::string& what, const std::string& type) {
+  return add(*app_, names, to, what, type);
+}
+
+AddedOption Verb::option(const std::string& names, std::vector<std::string>& to,
+                         const std::string& what, const std::string& type) {
+  return add(*app_, names, to, what, type);
+}
+
+void Verb::flag(const std::string& names, bool& to, const std::string& what) {
+  app_->add_flag(names, to, what);
+}
+
+CommandGroup CommandGroup::noun(const std::string& name, const std::string& what) {
+  return {*app_->add_subcommand(name, what)->require_subcommand(1), *chosen_};
+}
+
+Verb CommandGroup::verb(const std::string& name, const std::string& what,
+                        const std::string& example, Act act) {
+  CLI::App& added = *app_->add_subcommand(name, what);
+  added.footer("Example:\n  " + example);
+  added.callback([chosen = chosen_, act = std::move(act)] { *chosen = act; });
+  return Verb(added);
+}
+
+CommandParser::CommandParser(const std::string& name, const std::string& what,
+                             const std::string& version)
+    : app_(std::make_unique<CLI::App>(what, name)) {
+  app_->require_subcommand(1);
+  app_->fallthrough();
+  app_->set_version_flag("--version", version);
+}
+
+CommandParser::~CommandParser() = default;
+
+Verb CommandParser::globals() { return Verb(*app_); }
+
+CommandGroup CommandParser::commands() { return {*app_, chosen_}; }
+
+/// What is wrong with the noun and the verb, if anything is. CLI11 looks at them after `--help`,
+/// and does not name the word that it does not know.
+std::optional<std::string> CommandParser::wrong_verb(
+    const std::vector<std::string>& arguments) const {
+  const CLI::App* at = app_.get();
+  std::string path = app_->get_name();
+  bool wants_help = false;
+  for (size_t i = 0; i < arguments.size() && !verbs_of(*at).empty(); ++i) {
+    const std::string& word = arguments[i];
+    if (word.starts_with('-')) {
+      wants_help = wants_help || word == "--help" || word == "-h" || word == "--version";
+      const CLI::Option* const option = app_->get_option_no_throw(word);
+      if (option != nullptr && option->get_expected_min() > 0) ++i;  // its value
+      continue;
+    }
+    const auto found =
+        at->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (found.empty()) {
+      return fmt::format("{} is not a command of `{}`{}; there are {}", in_quotes(word), path,
+                         did_you_mean(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
+    }
+    path += " " + word;
+    at = found.front();
+  }
+  if (wants_help || verbs_of(*at).empty()) return std::nullopt;
+  return fmt::format("`{}` needs a command; there are {}", path, fmt::join(verbs_of(*at), ", "));
+}
+
+Ended CommandParser::run(std::vector<std::string> arguments, std::ostream& out) {
+  if (const std::optional<std::string> wrong = wrong_verb(arguments)) return wrong_usage(*wrong);
+  try {
+    std::reverse(arguments.begin(), arguments.end());
+    app_->parse(std::move(arguments));
+  } catch (const CLI::Success& wanted) {
+    return static_cast<ExitCode>(app_->exit(wanted, out, out));
+  } catch (const CLI::ParseError& error) {
+    return wrong_usage(error.what());
+  }
+  return chosen_();
+}
+
+}  // namespace millrace

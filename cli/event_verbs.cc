@@ -1,0 +1,111 @@
+// `millrace event`: publishing CloudEvents.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/source.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_format.h"
+
+namespace millrace {
+namespace {
+
+struct SendOptions {
+  std::string file;  ///< a whole CloudEvent or a batch, or `-`; else the attributes below
+  std::string type;
+  std::string source;
+  std::string id;
+  std::string subject;
+  std::optional<std::string> data;
+  std::vector<std::string> attributes;  ///< `name=value`
+};
+
+Fallible<Event> event_of(Console& console, const SendOptions& options) {
+  Event event;
+  event.type = options.type;
+  event.source = options.source;
+  event.id = options.id.empty() ? fresh_id(console) : options.id;
+  if (!options.subject.empty()) event.subject = options.subject;
+  if (options.data) event.data = TRY(read_value(console, *options.data));
+  for (const std::string& attribute : options.attributes) {
+    const size_t equals = attribute.find('=');
+    if (equals == std::string::npos) {
+      return wrong_usage(fmt::format("--attr {}: write name=value", attribute));
+    }
+    const std::string name = attribute.substr(0, equals);
+    std::string value = attribute.substr(equals + 1);
+    if (name == "time") {
+      event.time = std::move(value);
+    } else if (name == "datacontenttype") {
+      event.datacontenttype = std::move(value);
+    } else if (name == "dataschema") {
+      event.dataschema = std::move(value);
+    } else if (is_core_attribute(name)) {
+      return wrong_usage(fmt::format("--attr {}: there is --{} for it", attribute, name));
+    } else {
+      event.extensions[name] = std::move(value);
+    }
+  }
+  if (event.type.empty() || event.source.empty()) {
+    return wrong_usage("an event needs --type and --source (or comes whole with -f)");
+  }
+  if (const Status valid = check_event(event); !valid) return wrong_usage(valid.error().message);
+  return event;
+}
+
+/// A whole event, or the array of a batch; the server says whether it is one.
+ApiCall whole(std::string text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool batch = first != std::string::npos && text[first] == '[';
+  return {.headers = {{"Content-Type", batch ? "application/cloudevents-batch+json"
+                                             : "application/cloudevents+json"}},
+          .body = std::move(text)};
+}
+
+Ended send_event(Session& session, const SendOptions& options) {
+  ApiCall call;
+  std::string id;
+  if (!options.file.empty()) {
+    const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||
+                       !options.subject.empty() || options.data || !options.attributes.empty();
+    if (parts) return wrong_usage("-f gives the event whole; no other flag goes with it");
+    std::string text = TRY(read_file(session.console, options.file));
+    call = whole(std::move(text));
+  } else {
+    const Event event = TRY(event_of(session.console, options));
+    id = event.id;
+    call = whole(encode_json_event(event));
+  }
+  call.method = "POST";
+  call.path = session.path({"events"});
+  const Reply reply = TRY(session.client.send(call));
+  Json shown = reply.body;
+  if (!id.empty()) shown["id"] = id;
+  session.output.item(shown, "id");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_event_verbs(CommandLine& commands) {
+  CommandLine event = commands.noun("event", "CloudEvents");
+  auto [send, options] = event.asking<SendOptions>(
+      "send", "Publishes a CloudEvent into the namespace",
+      "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "
+      "millrace event send -f event.json",
+      send_event);
+  send.option("--type", options.type, "Attribute type");
+  send.option("--source", options.source, "Attribute source");
+  send.option("--id", options.id, "Attribute id (default: a fresh UUID)");
+  send.option("--subject", options.subject, "Attribute subject");
+  send.option("--data", options.data, "The data", "JSON|@FILE|-");
+  send.option("--attr", options.attributes, "Another attribute; may be repeated", "NAME=VALUE")
+      .one_value_each();
+  send.option("-f,--file", options.file,
+              "Instead of all these: a whole CloudEvent in JSON, or an array of them", "FILE|-");
+}
+
+}  // namespace millrace

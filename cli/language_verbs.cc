@@ -1,0 +1,103 @@
+// The verbs about the definition language, which need no server: explain, schema, lint and graph.
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/explain.h"
+#include "cli/source.h"
+#include "language/document.h"
+#include "language/editor_schema.h"
+#include "language/findings.h"
+#include "language/graph.h"
+#include "language/scenario_names.h"
+#include "orchestrator/definition/loader.h"
+
+namespace millrace {
+namespace {
+
+struct LintOptions {
+  std::vector<std::string> files;  ///< or folders; `-`: standard input
+  bool strict = false;             ///< warnings count as errors do
+};
+
+Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) {
+  Console& console = shell.console();
+  const std::string& format = shell.flags().format;
+  if (!format.empty() && format != "text" && format != "json") {
+    return wrong_usage("lint -o: there are text and json");
+  }
+  const bool as_json = format == "json";
+  Json all = Json::array();
+  bool refused = false;
+  for (const auto& [file, text] : TRY(read_definitions(console, options.files))) {
+    const Findings findings = load(text).findings;
+    refused = refused || findings.has_errors() || (options.strict && findings.has_warnings());
+    if (as_json) {
+      Json report = to_json(findings);
+      report["file"] = file;
+      all.push_back(std::move(report));
+    } else {
+      console.out << render_text(findings, file);
+    }
+  }
+  if (as_json) console.out << Json{{"files", all}}.dump(2) << "\n";
+  return refused ? ExitCode::kFindings : ExitCode::kOk;
+}
+
+Ended draw_graph(Console& console, LoadDefinition load, const std::string& file) {
+  if (is_scenario_file(file)) {
+    return wrong_usage(file + " holds scenarios; name the definition, which is drawn");
+  }
+  const std::string text = TRY(read_file(console, file));
+  const Findings findings = load(text).findings;
+  if (findings.has_errors()) {
+    console.err << render_text(findings, file);
+    return ExitCode::kFindings;
+  }
+  Findings none;
+  console.out << mermaid_graph(*parse_document(text, none));
+  return ExitCode::kOk;
+}
+
+Ended print_schema(Shell& shell) {
+  shell.console().out << editor_schema().dump(2) << "\n";
+  return ExitCode::kOk;
+}
+
+void add_lint(CommandLine& commands, LoadDefinition load) {
+  auto [lint, options] = commands.local<LintOptions>(
+      "lint", "Says all that is wrong with definitions, without a server",
+      "millrace lint order.yaml payment.yaml\n  millrace lint workflows/",
+      [load](Shell& shell, const LintOptions& given) { return lint_files(shell, load, given); });
+  lint.option("file", options.files,
+              "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
+      .required();
+  lint.flag("--strict", options.strict, "Warnings count as errors do: exit 7");
+}
+
+void add_graph(CommandLine& commands, LoadDefinition load) {
+  auto [graph, file] = commands.local<std::string>(
+      "graph", "Draws a definition as a flowchart, in mermaid's language",
+      "millrace graph order.yaml", [load](Shell& shell, const std::string& given) {
+        return draw_graph(shell.console(), load, given);
+      });
+  graph.option("file", file, "A definition in YAML or JSON; - is standard input", "FILE")
+      .required();
+}
+
+}  // namespace
+
+void add_language_verbs(CommandLine& commands, const ProgramVerbs& program) {
+  auto [explain, key] = commands.local<std::string>(
+      "explain", "Says what a key of the definition language means",
+      "millrace explain consumeEvent\n  millrace explain states.action.retries.delay",
+      [](Shell& shell, const std::string& name) { return explain_key(shell.console(), name); });
+  explain.option("key", key, "A key, a path of keys, a state type or a mapping", "KEY").required();
+  commands.local("schema", "Prints a JSON Schema of definitions, for editors",
+                 "millrace schema > millrace.schema.json", print_schema);
+  if (program.load == nullptr) return;
+  add_lint(commands, program.load);
+  add_graph(commands, program.load);
+}
+
+}  // namespace millrace

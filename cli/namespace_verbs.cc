@@ -1,0 +1,65 @@
+// `millrace namespace`.
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/deletion.h"
+#include "cli/source.h"
+
+namespace millrace {
+namespace {
+
+struct CreateOptions {
+  std::string name;
+  std::string settings;  ///< JSON, `@FILE` or `-`; empty: they are left as they are
+};
+
+Ended list_namespaces(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = "/v1/ns"}));
+  session.output.list(reply.body, {field("NAMESPACE", "name")}, "name");
+  return ExitCode::kOk;
+}
+
+Ended create_namespace(Session& session, const CreateOptions& options) {
+  std::string body;
+  if (!options.settings.empty()) body = TRY(read_value(session.console, options.settings));
+  const Reply reply = TRY(session.client.send({.method = "PUT",
+                                               .path = Client::url_path({"v1", "ns", options.name}),
+                                               .body = std::move(body)}));
+  for (const Json& one : reply.body.value("warnings", Json::array())) {
+    session.console.err << fmt::format("warning: {}: {}\n", one.value("path", ""),
+                                       one.value("message", ""));
+  }
+  Json shown = reply.body;
+  if (session.output.format() == Format::kTable) shown.erase("warnings");
+  session.output.item(shown, "name");
+  return ExitCode::kOk;
+}
+
+Ended delete_namespace(Session& session, const DeleteOptions& options) {
+  const Reply reply = TRY(session.client.send({.method = "DELETE",
+                                               .path = Client::url_path({"v1", "ns", options.id}),
+                                               .query = deletion_query(options)}));
+  Json shown = reply.body;
+  shown["name"] = options.id;
+  session.output.item(shown, "name");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_namespace_verbs(CommandLine& commands) {
+  CommandLine ns = commands.noun("namespace", "Namespaces: workflows and events kept apart");
+  ns.asking("list", "Lists the namespaces", "millrace namespace list", list_namespaces);
+  auto [create, made] = ns.asking<CreateOptions>(
+      "create", "Creates a namespace, or changes its settings",
+      "millrace namespace create shop --settings @shop.json", create_namespace);
+  create.option("id", made.name, "Name of the namespace", "ID").required();
+  create.option("--settings", made.settings, "Its settings (docs/functions.md)", "JSON|@FILE|-");
+  auto [remove, removed] =
+      ns.asking<DeleteOptions>("delete", "Deletes a namespace and all that is in it",
+                               "millrace namespace delete shop --cancel", delete_namespace);
+  remove.option("id", removed.id, "Name of the namespace", "ID").required();
+  add_deletion(remove, removed);
+}
+
+}  // namespace millrace

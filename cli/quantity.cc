@@ -1,0 +1,64 @@
+#include "cli/quantity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "policies/duration.h"
+
+namespace millrace {
+namespace {
+
+/// Each is 1024 times the one before.
+constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+
+}  // namespace
+
+Fallible<Duration> read_duration(const std::string& flag, const std::string& text) {
+  const Result<Span> span = Span::parse(text);
+  if (span && !span->is_zero() && span->months == 0) return span->fixed;
+  return wrong_usage("--" + flag + ": \"" + text + "\" is no such duration");
+}
+
+Fallible<uint64_t> read_number(const std::string& flag, const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  const auto* const known = std::find(std::begin(kUnits), std::end(kUnits), unit);
+  const auto shift = static_cast<unsigned>(10 * (known - std::begin(kUnits)));
+  if (failed == std::errc() && number > 0 && known != std::end(kUnits) &&
+      number <= std::numeric_limits<uint64_t>::max() >> shift) {
+    return number << shift;
+  }
+  return wrong_usage("--" + flag + ": \"" + text + "\" is no such number; write one like 10GiB");
+}
+
+std::string duration_text(Duration duration) {
+  struct Unit {
+    Duration length;
+    std::string_view name;
+  };
+  constexpr Unit kLargerUnits[] = {{std::chrono::hours(24), "d"},
+                                   {std::chrono::hours(1), "h"},
+                                   {std::chrono::minutes(1), "m"},
+                                   {std::chrono::seconds(1), "s"}};
+  for (const auto& [length, name] : kLargerUnits) {
+    if (duration % length == Duration(0)) return fmt::format("{}{}", duration / length, name);
+  }
+  return fmt::format("{}ms", duration.count());
+}
+
+std::string bytes_text(uint64_t bytes) {
+  size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && bytes > 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", bytes, kUnits[unit]);
+}
+
+}  // namespace millrace

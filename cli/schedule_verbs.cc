@@ -1,0 +1,49 @@
+// `millrace schedule`: workflows that the clock starts.
+#include "cli/command_line.h"
+
+namespace millrace {
+namespace {
+
+Ended list_schedules(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"schedules"})}));
+  session.output.list(
+      reply.body,
+      {field("WORKFLOW", "workflow"), field("CRON", "cron"), field("ZONE", "zone"),
+       field("NEXT", "nextTick"), field("LAST", "lastTick"), flag("PAUSED", "paused")},
+      "workflow");
+  return ExitCode::kOk;
+}
+
+Ended show_next_ticks(Session& session, const std::string& workflow) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"schedules", workflow})}));
+  Json items = Json::array();
+  for (const Json& tick : reply.body.value("upcoming", Json::array())) {
+    items.push_back({{"tick", tick}});
+  }
+  session.output.list({{"items", std::move(items)}}, {field("TICK", "tick")}, "tick");
+  return ExitCode::kOk;
+}
+
+Ended trigger_schedule(Session& session, const std::string& workflow) {
+  const Reply reply = TRY(session.client.send(
+      {.method = "POST", .path = session.path({"schedules", workflow, "trigger"})}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_schedule_verbs(CommandLine& commands) {
+  CommandLine schedule = commands.noun("schedule", "Workflows that are started by the clock");
+  schedule.asking("list", "Lists the schedules with their next and last ticks",
+                  "millrace schedule list", list_schedules);
+  auto [next, shown] = schedule.asking<std::string>(
+      "next", "Shows the next five ticks", "millrace schedule next report", show_next_ticks);
+  next.option("id", shown, "Id of the workflow", "ID").required();
+  auto [trigger, triggered] =
+      schedule.asking<std::string>("trigger", "Starts an instance now, as a tick would",
+                                   "millrace schedule trigger report", trigger_schedule);
+  trigger.option("id", triggered, "Id of the workflow", "ID").required();
+}
+
+}  // namespace millrace

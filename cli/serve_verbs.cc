@@ -1,0 +1,294 @@
+// The grammar of `millrace serve` and `millrace dev`, and the variables of the environment that
+// stand in for their flags; the program runs the servers.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/defaults.h"
+#include "cli/command_line.h"
+#include "cli/quantity.h"
+
+namespace millrace {
+namespace {
+
+/// The streams whose limits can be set: as flags and variables name them.
+struct LimitedStream {
+  const char* flag;      ///< `--FLAG-max-age`
+  const char* variable;  ///< `MILLRACE_VARIABLE_MAX_AGE`
+  const char* holds;
+  StreamLimits StreamOptions::*limits;
+};
+constexpr LimitedStream kLimitedStreams[] = {
+    {"events", "EVENTS", "events", &StreamOptions::events},
+    {"dlq", "DLQ", "dead letters", &StreamOptions::dead_letters},
+    {"lifecycle", "LIFECYCLE", "lifecycle events", &StreamOptions::lifecycle},
+    {"tasks", "TASKS", "tasks", &StreamOptions::tasks},
+    {"results", "RESULTS", "answers to tasks", &StreamOptions::results},
+};
+
+struct StreamFlags {
+  std::string prefix;
+  std::string replicas;
+  std::string cluster;
+  std::string tags;
+  struct {
+    std::string max_age;
+    std::string max_bytes;
+  } limits[std::size(kLimitedStreams)];
+};
+
+/// The flags of serve as they are given; empty: not at all.
+struct ServeFlags {
+  std::string data;
+  std::string listen;
+  std::string nats;
+  std::string secret_key_file;
+  std::string container_runtime;
+  std::string task_timeout;
+  std::string dedupe_window;
+  std::string dedupe_events;
+  std::string store_limit;
+  std::string checkpoint_bytes;
+  StreamFlags streams;
+  bool take_over = false;
+  std::string js_domain;
+};
+
+Fallible<Duration> duration(const Shell& shell, const std::string& given, const char* flag,
+                            const char* variable, Duration otherwise) {
+  const std::string text = shell.setting(given, {variable});
+  if (text.empty()) return otherwise;
+  return read_duration(flag, text);
+}
+
+Fallible<uint64_t> number(const Shell& shell, const std::string& given, const char* flag,
+                          const char* variable, uint64_t otherwise) {
+  const std::string text = shell.setting(given, {variable});
+  if (text.empty()) return otherwise;
+  return read_number(flag, text);
+}
+
+Fallible<ServerBounds> read_bounds(const Shell& shell, const ServeFlags& given) {
+  ServerBounds bounds;
+  bounds.task_timeout = TRY(duration(shell, given.task_timeout, "task-timeout",
+                                     "MILLRACE_TASK_TIMEOUT", bounds.task_timeout));
+  bounds.dedupe_window = TRY(duration(shell, given.dedupe_window, "dedupe-window",
+                                      "MILLRACE_DEDUPE_WINDOW", bounds.dedupe_window));
+  bounds.dedupe_events = TRY(number(shell, given.dedupe_events, "dedupe-events",
+                                    "MILLRACE_DEDUPE_EVENTS", bounds.dedupe_events));
+  bounds.store_limit = TRY(
+      number(shell, given.store_limit, "store-limit", "MILLRACE_STORE_LIMIT", bounds.store_limit));
+  bounds.checkpoint_bytes = TRY(number(shell, given.checkpoint_bytes, "checkpoint-bytes",
+                                       "MILLRACE_CHECKPOINT_BYTES", bounds.checkpoint_bytes));
+  return bounds;
+}
+
+Fallible<StreamOptions> read_streams(const Shell& shell, const StreamFlags& given) {
+  StreamOptions streams;
+  streams.prefix = shell.setting(given.prefix, {"MILLRACE_STREAM_PREFIX"}, streams.prefix);
+  const uint64_t replicas =
+      TRY(number(shell, given.replicas, "stream-replicas", "MILLRACE_STREAM_REPLICAS",
+                 static_cast<uint64_t>(streams.replicas)));
+  streams.replicas =
+      static_cast<int>(std::min<uint64_t>(replicas, std::numeric_limits<int>::max()));
+  streams.cluster = shell.setting(given.cluster, {"MILLRACE_STREAM_CLUSTER"});
+  std::istringstream tags(shell.setting(given.tags, {"MILLRACE_STREAM_TAGS"}));
+  for (std::string tag; std::getline(tags, tag, ',');) {
+    if (!tag.empty()) streams.tags.push_back(tag);
+  }
+  for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
+    const LimitedStream& stream = kLimitedStreams[i];
+    StreamLimits& limits = streams.*stream.limits;
+    const auto text = [&](const std::string& flag, const char* what) {
+      return shell.setting(flag, {fmt::format("MILLRACE_{}_{}", stream.variable, what).c_str()});
+    };
+    if (const std::string age = text(given.limits[i].max_age, "MAX_AGE"); !age.empty()) {
+      limits.max_age = TRY(read_duration(fmt::format("{}-max-age", stream.flag), age));
+    }
+    if (const std::string most = text(given.limits[i].max_bytes, "MAX_BYTES"); !most.empty()) {
+      limits.max_bytes = TRY(read_number(fmt::format("{}-max-bytes", stream.flag), most));
+    }
+  }
+  return streams;
+}
+
+Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
+  ServeOptions options;
+  options.data = shell.setting(given.data, {"MILLRACE_DATA"});
+  options.listen = shell.setting(given.listen, {"MILLRACE_LISTEN"}, options.listen);
+  options.nats = shell.setting(given.nats, {"MILLRACE_NATS", "NATS_URL"}, options.nats);
+  options.user = shell.setting("", {"NATS_USER"});
+  options.password = shell.setting("", {"NATS_PASSWORD"});
+  options.creds = shell.setting("", {"NATS_CREDS"});
+  options.nkey = shell.setting("", {"NATS_NKEY"});
+  options.ca = shell.setting("", {"NATS_CA"});
+  options.cert = shell.setting("", {"NATS_CERT"});
+  options.key = shell.setting("", {"NATS_KEY"});
+  if (options.data.empty()) return wrong_usage("--data (or MILLRACE_DATA) is needed");
+  options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
+  options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
+  options.container_runtime =
+      shell.setting(given.container_runtime, {"MILLRACE_CONTAINER_RUNTIME"});
+  options.bounds = TRY(read_bounds(shell, given));
+  options.take_over = given.take_over;
+  options.js_domain = shell.setting(given.js_domain, {"MILLRACE_JS_DOMAIN"});
+  options.streams = TRY(read_streams(shell, given.streams));
+  return options;
+}
+
+/// Over the option of all verbs, which is the client's.
+void add_token_file(Verb& server, Shell& shell) {
+  server.option("--token-file", shell.flags().token_file,
+                "The file with the token that callers have to show (MILLRACE_TOKEN_FILE); without "
+                "one only this machine is listened to",
+                "FILE");
+}
+
+void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
+  serve.option("--data", to.data, "Folder of the data (MILLRACE_DATA)", "DIR");
+  serve.option(
+      "--listen", to.listen,
+      fmt::format("Where HTTP is answered (MILLRACE_LISTEN; {})", defaults::listen_address()),
+      "ADDR");
+  serve.option("--nats", to.nats,
+               fmt::format("The NATS server (MILLRACE_NATS, NATS_URL; {}); NATS_USER, "
+                           "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY "
+                           "are read too",
+                           defaults::nats_url()),
+               "URL");
+  add_token_file(serve, shell);
+  serve.option("--secret-key-file", to.secret_key_file,
+               "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; one that is made "
+               "in the folder of the data)",
+               "FILE");
+  serve.option("--container-runtime", to.container_runtime,
+               "What runs containers (MILLRACE_CONTAINER_RUNTIME; podman or docker, whichever is "
+               "found)",
+               "PROGRAM");
+}
+
+void add_bounds(Verb& serve, ServeFlags& to) {
+  const ServerBounds otherwise;
+  serve.option("--task-timeout", to.task_timeout,
+               fmt::format("Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; {})",
+                           duration_text(otherwise.task_timeout)),
+               "DURATION");
+  serve.option("--dedupe-window", to.dedupe_window,
+               fmt::format("How long an event is known again (MILLRACE_DEDUPE_WINDOW; {})",
+                           duration_text(otherwise.dedupe_window)),
+               "DURATION");
+  serve.option("--dedupe-events", to.dedupe_events,
+               fmt::format("How many events are, at most (MILLRACE_DEDUPE_EVENTS; {})",
+                           otherwise.dedupe_events),
+               "NUMBER");
+  serve.option("--store-limit", to.store_limit,
+               fmt::format("How much the store may hold before new work is refused "
+                           "(MILLRACE_STORE_LIMIT; {})",
+                           bytes_text(otherwise.store_limit)),
+               "BYTES|MiB|GiB|TiB");
+  serve.option("--checkpoint-bytes", to.checkpoint_bytes,
+               fmt::format("How much is held in memory and in the journal before it goes into LMDB "
+                           "(MILLRACE_CHECKPOINT_BYTES; {})",
+                           bytes_text(otherwise.checkpoint_bytes)),
+               "BYTES|MiB|GiB|TiB");
+}
+
+void add_streams(Verb& serve, ServeFlags& to) {
+  const StreamOptions otherwise;
+  StreamFlags& streams = to.streams;
+  serve.option("--stream-prefix", streams.prefix,
+               fmt::format("What streams and subjects begin with, so that several millraces can "
+                           "share a NATS account (MILLRACE_STREAM_PREFIX; {})",
+                           otherwise.prefix),
+               "NAME");
+  serve.option("--stream-replicas", streams.replicas,
+               fmt::format("How many servers of a cluster keep each stream that is made "
+                           "(MILLRACE_STREAM_REPLICAS; {})",
+                           otherwise.replicas),
+               "NUMBER");
+  serve.option("--stream-cluster", streams.cluster,
+               "The cluster that streams are made in (MILLRACE_STREAM_CLUSTER)", "NAME");
+  serve.option("--stream-tags", streams.tags,
+               "Tags, with commas between, of the servers that streams are made on "
+               "(MILLRACE_STREAM_TAGS)",
+               "TAGS");
+  serve.flag("--take-over", to.take_over,
+             "Takes the streams from the millrace that owns them, though it is at work");
+  serve.option("--js-domain", to.js_domain, "The domain of JetStream (MILLRACE_JS_DOMAIN)", "NAME");
+  for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
+    const LimitedStream& stream = kLimitedStreams[i];
+    serve.option(fmt::format("--{}-max-age", stream.flag), streams.limits[i].max_age,
+                 fmt::format("How long the stream of {} keeps a message, where it is made "
+                             "(MILLRACE_{}_MAX_AGE)",
+                             stream.holds, stream.variable),
+                 "DURATION");
+    serve.option(fmt::format("--{}-max-bytes", stream.flag), streams.limits[i].max_bytes,
+                 fmt::format("How much the stream of {} keeps, where it is made "
+                             "(MILLRACE_{}_MAX_BYTES; no bound)",
+                             stream.holds, stream.variable),
+                 "BYTES|MiB|GiB|TiB");
+  }
+}
+
+void add_serve(CommandLine& commands, decltype(ProgramVerbs::serve) run) {
+  auto [serve, flags] = commands.local<ServeFlags>(
+      "serve", "Runs the server on a NATS server that there is",
+      fmt::format("millrace serve --data /var/lib/millrace --nats {}", defaults::nats_url()),
+      [run](Shell& shell, const ServeFlags& given) -> Ended {
+        const ServeOptions options = TRY(read_options(shell, given));
+        return static_cast<ExitCode>(run(options));
+      });
+  add_places(serve, flags, commands.shell());
+  add_bounds(serve, flags);
+  add_streams(serve, flags);
+}
+
+struct DevFlags {
+  DevOptions options{.listen = ""};
+  std::string nats_port;
+};
+
+Fallible<DevOptions> read_options(Shell& shell, const DevFlags& given) {
+  DevOptions options = given.options;
+  options.listen = shell.setting(options.listen, {"MILLRACE_LISTEN"}, DevOptions().listen);
+  options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
+  if (given.nats_port.empty()) return options;
+  const uint64_t port = TRY(read_number("nats-port", given.nats_port));
+  if (port > std::numeric_limits<uint16_t>::max()) {
+    return wrong_usage("--nats-port: " + given.nats_port + " is not a port");
+  }
+  options.nats_port = static_cast<uint16_t>(port);
+  return options;
+}
+
+void add_dev(CommandLine& commands, decltype(ProgramVerbs::dev) run) {
+  auto [dev, flags] = commands.local<DevFlags>(
+      "dev", "Runs a server to try things out, with a NATS server of its own",
+      "millrace dev examples/", [run](Shell& shell, const DevFlags& given) -> Ended {
+        const DevOptions options = TRY(read_options(shell, given));
+        return static_cast<ExitCode>(run(options));
+      });
+  dev.option("dir", flags.options.folder, "Folder of workflows, loaded again when they change",
+             "DIR");
+  dev.option("--keep", flags.options.keep, "Keep the data in this folder", "DATA");
+  dev.option("--listen", flags.options.listen,
+             fmt::format("Where HTTP is answered ({})", defaults::listen_address()), "ADDR");
+  dev.option("--nats-port", flags.nats_port,
+             fmt::format("Where its NATS server listens ({} if it is free, else any)",
+                         defaults::kNatsPort),
+             "PORT");
+  add_token_file(dev, commands.shell());
+}
+
+}  // namespace
+
+void add_serve_verbs(CommandLine& commands, const ProgramVerbs& program) {
+  if (program.serve != nullptr) add_serve(commands, program.serve);
+  if (program.dev != nullptr) add_dev(commands, program.dev);
+}
+
+}  // namespace millrace

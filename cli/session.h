@@ -1,0 +1,27 @@
+// Session: what a verb that asks a server has: the server, the namespace, and where its data is
+// shown. One thread.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "cli/client.h"
+#include "cli/console.h"
+#include "cli/output.h"
+
+namespace millrace {
+
+struct Session {
+  Console& console;
+  Client client;
+  std::string ns;
+  Output output;
+
+  /// `/v1/ns/NAMESPACE` and the pieces behind it.
+  std::string path(std::initializer_list<std::string_view> pieces) const {
+    return Client::url_path({"v1", "ns", ns}) + Client::url_path(pieces);
+  }
+};
+
+}  // namespace millrace

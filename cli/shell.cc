@@ -1,0 +1,56 @@
+#include "cli/shell.h"
+
+#include "base/defaults.h"
+#include "cli/output.h"
+#include "cli/token_file.h"
+
+namespace millrace {
+
+std::string Shell::setting(const std::string& flag, std::initializer_list<const char*> variables,
+                           const std::string& otherwise) const {
+  if (!flag.empty()) return flag;
+  for (const char* variable : variables) {
+    if (auto value = console_.env(variable); value && !value->empty()) return *value;
+  }
+  return otherwise;
+}
+
+Fallible<std::string> Shell::token() const {
+  const auto wrong = [](const Error& error) {
+    return give_up(ExitCode::kUsage, error.code, error.message);
+  };
+  const auto variable = console_.env("MILLRACE_TOKEN");
+  if (flags_.token_file.empty() && variable && !variable->empty()) {
+    if (const Status checked = check_token(*variable, "MILLRACE_TOKEN"); !checked) {
+      return wrong(checked.error());
+    }
+    return *variable;
+  }
+  const std::string file = setting(flags_.token_file, {"MILLRACE_TOKEN_FILE"});
+  if (file.empty()) return std::string();
+  Result<std::string> token = read_token_file(file);
+  if (!token) return wrong(token.error());
+  return *std::move(token);
+}
+
+Fallible<Session> Shell::session() {
+  const Format format = TRY(parse_format(flags_.format, console_.out_is_terminal));
+  std::string token = TRY(this->token());
+  return Session{
+      console_,
+      Client(setting(flags_.url, {"MILLRACE_URL"}, defaults::server_url()), std::move(token)),
+      setting(flags_.ns, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
+}
+
+int Shell::end(const Ended& ended) {
+  if (ended) return static_cast<int>(*ended);
+  const Failure& failure = ended.error();
+  console_.err << "millrace: " << failure.error.message << "\n";
+  if (failure.errors.is_array()) console_.err << render_findings(failure.errors, "");
+  if (failure.code == ExitCode::kUsage && failure.error.code == "cli.usage") {
+    console_.err << "`--help` behind any verb says how it is used\n";
+  }
+  return static_cast<int>(failure.code);
+}
+
+}  // namespace millrace

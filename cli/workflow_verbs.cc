@@ -1,0 +1,138 @@
+// `millrace workflow`: definitions that the server runs.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/deletion.h"
+#include "cli/pausing.h"
+#include "cli/source.h"
+#include "language/document.h"
+#include "language/findings.h"
+
+namespace millrace {
+namespace {
+
+struct ApplyOptions {
+  std::vector<std::string> files;  ///< or folders; `-`: standard input
+  bool dry_run = false;
+};
+
+/// The id of the definition, if so much of it can be read.
+std::optional<std::string> id_of(std::string_view text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  const Member* id = document ? document->find("id") : nullptr;
+  if (id == nullptr || id->value.kind != Node::Kind::kString || id->value.text.empty()) {
+    return std::nullopt;
+  }
+  return id->value.text;
+}
+
+Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_run) {
+  const std::optional<std::string> id = id_of(text);
+  if (!id) {
+    // The server's loader says all that is wrong, the missing id among it.
+    Fallible<Reply> lint =
+        session.client.send({.method = "POST", .path = "/v1/lint", .body = text});
+    if (!lint) return lint;
+    return give_up(ExitCode::kFindings, "definition.id", "the definition has no id");
+  }
+  return session.client.send({.method = "PUT",
+                              .path = session.path({"workflows", *id}),
+                              .query = {{"dry_run", dry_run ? "1" : ""}},
+                              .body = text});
+}
+
+Ended apply_workflows(Session& session, const ApplyOptions& options) {
+  Json applied = Json::array();
+  ExitCode code = ExitCode::kOk;
+  for (const auto& [file, text] : TRY(read_definitions(session.console, options.files))) {
+    Fallible<Reply> reply = apply_file(session, text, options.dry_run);
+    if (reply) {
+      if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
+        session.console.err << render_findings(*warnings, file);
+      }
+      applied.push_back(std::move(reply->body));
+    } else if (!reply.error().errors.is_null()) {
+      session.console.err << render_findings(reply.error().errors, file);
+      code = ExitCode::kFindings;
+    } else {
+      reply.error().error.message.insert(0, file + ": ");
+      return tl::unexpected(std::move(reply.error()));
+    }
+  }
+  const Column outcome = {"OUTCOME", [&](const Json& item) -> std::string {
+                            const bool changed = item.value("changed", false);
+                            if (options.dry_run) return changed ? "would change" : "unchanged";
+                            if (!changed) return "unchanged";
+                            return item.value("revision", 0) == 1 ? "created" : "changed";
+                          }};
+  if (!applied.empty()) {
+    session.output.list({{"items", applied}},
+                        {field("WORKFLOW", "id"), field("REVISION", "revision"), outcome}, "id");
+  }
+  return code;
+}
+
+Ended list_workflows(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"workflows"})}));
+  session.output.list(
+      reply.body,
+      {field("WORKFLOW", "id"), field("REVISION", "revision"), field("START", "start"),
+       flag("PAUSED", "paused"), age("UPDATED", "updatedAt", session.console.now())},
+      "id");
+  return ExitCode::kOk;
+}
+
+Ended get_workflow(Session& session, const std::string& id) {
+  const Reply reply = TRY(session.client.send({.path = session.path({"workflows", id})}));
+  session.output.item(reply.body, "id", {"definition"});
+  return ExitCode::kOk;
+}
+
+Ended delete_workflow(Session& session, const DeleteOptions& options) {
+  const Reply reply = TRY(session.client.send({.method = "DELETE",
+                                               .path = session.path({"workflows", options.id}),
+                                               .query = deletion_query(options)}));
+  Json shown = reply.body;
+  shown["id"] = options.id;
+  session.output.item(shown, "id");
+  return ExitCode::kOk;
+}
+
+Ended control_workflow(Session& session, const std::string& verb, const std::string& id) {
+  const Reply reply = TRY(session.client.send(
+      {.method = "POST", .path = session.path({"workflows", id, verb}), .timeout = {}}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_workflow_verbs(CommandLine& commands) {
+  CommandLine workflow = commands.noun("workflow", "Definitions that the server runs");
+  auto [apply, applied] = workflow.asking<ApplyOptions>(
+      "apply", "Stores definitions, each as a new revision",
+      "millrace workflow apply order.yaml\n  millrace workflow apply workflows/", apply_workflows);
+  apply
+      .option("file", applied.files,
+              "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
+      .required();
+  apply.flag("--dry-run", applied.dry_run, "Check only");
+  workflow.asking("list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
+  auto [get, shown] = workflow.asking<std::string>("get", "Shows a workflow and its definition",
+                                                   "millrace workflow get order", get_workflow);
+  get.option("id", shown, "Id of the workflow", "ID").required();
+  auto [remove, removed] = workflow.asking<DeleteOptions>(
+      "delete", "Deletes a workflow", "millrace workflow delete order --cancel", delete_workflow);
+  remove.option("id", removed.id, "Id of the workflow", "ID").required();
+  add_deletion(remove, removed);
+  add_pausing(workflow, "workflow", "all instances of a workflow", "order", "Id of the workflow",
+              control_workflow);
+}
+
+}  // namespace millrace

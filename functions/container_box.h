@@ -1,0 +1,64 @@
+// ContainerBox: a container as the runner sees it, and ContainerService: a reusable function, of
+// which there may be several. Values only: container_life.cc and container_schedule.cc move them.
+// Private to functions/.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+#include "functions/container_inbox.h"
+#include "functions/container_process.h"
+#include "functions/output_lines.h"
+#include "functions/ready_probe.h"
+#include "model/task.h"
+
+namespace millrace {
+
+struct ContainerService;
+
+/// A container, from its start until nothing is left of it.
+struct ContainerBox {
+  std::string name;
+  std::filesystem::path folder;
+  std::unique_ptr<ContainerProcess> process;
+  Duration measured{};
+  OutputLines output_lines;
+  OutputLines error_lines;
+  bool is_let_go = false;  ///< it is being removed, and nobody's any more
+
+  // Isolated.
+  std::optional<Ticket> job;
+  std::string output;
+
+  // Reusable.
+  ContainerService* service = nullptr;
+  std::optional<ReadyProbe> probe;
+  bool is_ready = false;
+  std::set<InstanceId> calls;
+  Duration started{};
+  Duration last_used{};
+
+  /// Where the container is called.
+  std::string url() const { return fmt::format("http://127.0.0.1:{}/", probe->port()); }
+};
+
+/// Whose function, and of what.
+using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
+/// A reusable function.
+struct ContainerService {
+  Container container;
+  std::deque<Ticket> waiting;
+  uint32_t failures = 0;  ///< in a row
+  Duration kept_from{};   ///< before, `scale` is no reason to start another
+};
+
+}  // namespace millrace

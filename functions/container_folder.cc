@@ -1,0 +1,54 @@
+#include "functions/container_folder.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+#include "functions/files.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Written by the function, beside what was laid out for it.
+constexpr uint64_t kMostWritten = 2 * kMaxFilesBytes;
+constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
+
+}  // namespace
+
+fs::path prepare_container_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path path = fs::absolute(folder, ignored);
+  fs::create_directories(path, ignored);
+  // What is in it is open to any user.
+  fs::permissions(path, fs::perms::owner_all, ignored);
+  for (fs::directory_iterator entry(path, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    remove_folder(entry->path());
+  }
+  return path;
+}
+
+bool is_too_full(const fs::path& folder) {
+  uint64_t bytes = 0;
+  size_t entries = 0;
+  std::error_code error;  // of what goes away meanwhile: the next look is another
+  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator entry(folder, kOptions, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    const bool is_file = fs::is_regular_file(entry->symlink_status(ignored));
+    const uint64_t size = is_file ? entry->file_size(ignored) : 0;
+    if (!ignored) bytes += size;
+    if (bytes > kMostWritten || ++entries > kMostEntries) return true;
+  }
+  return false;
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+}  // namespace millrace

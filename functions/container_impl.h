@@ -1,0 +1,123 @@
+// ContainerRunner::Impl: all that the thread of the containers does. Private to container.cc (the
+// thread, tasks, time), container_life.cc (containers from their start to their end) and
+// container_schedule.cc (which task gets which container).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "functions/container.h"
+#include "functions/container_box.h"
+#include "functions/container_command.h"
+#include "functions/container_inbox.h"
+#include "functions/container_jobs.h"
+#include "functions/container_process.h"
+#include "functions/output_lines.h"
+
+namespace millrace {
+
+inline constexpr const char* kSharedMount = "/mnt/shared";
+/// How often is measured what a container has written.
+inline constexpr Duration kMeasureEvery{1'000};
+/// For how long nothing is started after failures, at most.
+inline constexpr Duration kLongestPause{60'000};
+
+/// The end of a task without a result.
+TaskEnded task_failed(std::string_view code, std::string message);
+TaskEnded task_failed(const Error& error);
+
+class ContainerRunner::Impl {
+ public:
+  Impl(ContainerSettings settings, HttpClient& http, const Clock& clock, TaskSink& sink);
+  ~Impl();
+
+  /// Any thread.
+  void put(ContainerMessage message) { inbox_->put(std::move(message)); }
+  /// Any thread.
+  std::optional<Duration> silence(const InstanceId& task) const { return jobs_.silence(task); }
+
+ private:
+  using Box = ContainerBox;
+  using Job = ContainerJob;
+  using Service = ContainerService;
+
+  void run();
+
+  // Messages.
+  void take(RunTask message);
+  void take(StopContainerTask message);
+  void take(CallAlive message);
+  void take(CallDone message);
+
+  // Jobs.
+  void end(Job& job, TaskEnded ended);
+  void give_up(Job& job);
+  void forget(Job& job);
+  void give_up_overdue();
+  void fail_waiting(std::deque<Ticket>& waiting, const Error& error);
+  void stop_call(const Job& job);
+
+  // The runtime.
+  bool clean_up();
+  void fail_all_waiting(const Error& error);
+  bool is_anybody_waiting();
+
+  // The life of a container.
+  void look();
+  void has_ended(Box& box);
+  void watch(Box& box);
+  void stop_writing(Box& box);
+  void lose(Box& box, const std::string& why);
+  void let_go(Box& box);
+  size_t count_of(const Service& service) const;
+  std::unique_ptr<Box> new_box(const Task& task);
+  ContainerPlan plan_of(const Box& box, const Task& task) const;
+  Status start_box(std::unique_ptr<Box> box, const ContainerPlan& plan, const Container& container,
+                   std::string input);
+  void start_isolated();
+  void start_service(Service& service);
+  void heard(Box& box, OutputLines& lines, std::string_view bytes);
+  void heard_output(Box& box, std::string_view bytes);
+
+  // Which task gets which container.
+  void assign();
+  bool is_over(Service& service);
+  void call_ready(Service& service);
+  void call(Job& job, Box& box);
+  std::deque<Ticket>* first_in_need();
+  Service* service_of(const std::deque<Ticket>* waiting);
+  void make_room();
+  void keep(Service& service);
+
+  // Time.
+  Duration until_next();
+  void wait(Duration at_most);
+  void end_all();
+
+  ContainerSettings settings_;
+  HttpClient& http_;
+  const Clock& clock_;
+  ContainerJobs jobs_;
+  const std::shared_ptr<ContainerInbox> inbox_;  ///< calls that come back late hold it too
+
+  Duration now_{};
+  std::string runtime_;
+  std::unique_ptr<LeftoverRemoval> leftovers_;
+  bool is_clean_ = false;
+
+  std::deque<Ticket> isolated_;  ///< that wait for a container
+  std::map<ServiceKey, Service> services_;
+  std::vector<std::unique_ptr<Box>> boxes_;
+  uint64_t last_box_ = 0;
+
+  std::thread thread_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,126 @@
+// Which task gets which container: those that wait, in the order in which they came; those that are
+// kept; and who has to go when there is no room.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "functions/container_impl.h"
+#include "functions/files.h"
+#include "functions/http_service.h"
+
+namespace millrace {
+
+void ContainerRunner::Impl::assign() {
+  if (!is_anybody_waiting() && !is_clean_) return;
+  if (!clean_up()) {
+    return fail_all_waiting({std::string(kFunctionUnavailable),
+                             "functions in containers need podman or docker, and none is found"});
+  }
+  if (!is_clean_) return;
+  for (auto& [key, service] : services_) call_ready(service);
+  while (std::deque<Ticket>* const first = first_in_need()) {
+    if (boxes_.size() >= settings_.containers) return make_room();
+    if (first == &isolated_) {
+      start_isolated();
+    } else {
+      start_service(*service_of(first));
+    }
+  }
+  for (auto& [key, service] : services_) keep(service);
+  for (auto service = services_.begin(); service != services_.end();) {
+    service = is_over(service->second) ? services_.erase(service) : std::next(service);
+  }
+}
+
+/// Whether nobody wants it and nothing is left of it.
+bool ContainerRunner::Impl::is_over(Service& service) {
+  return service.container.scale == 0 && jobs_.front(service.waiting) == nullptr &&
+         std::none_of(boxes_.begin(), boxes_.end(),
+                      [&](const auto& box) { return box->service == &service; });
+}
+
+/// What waits goes to the container that has least to do.
+void ContainerRunner::Impl::call_ready(Service& service) {
+  while (Job* const job = jobs_.front(service.waiting)) {
+    Box* least = nullptr;
+    for (const std::unique_ptr<Box>& box : boxes_) {
+      const bool is_one = box->service == &service && box->is_ready && !box->is_let_go;
+      if (is_one && (least == nullptr || box->calls.size() < least->calls.size())) {
+        least = box.get();
+      }
+    }
+    if (least == nullptr || least->calls.size() >= settings_.calls_each) return;
+    service.waiting.pop_front();
+    call(*job, *least);
+  }
+}
+
+void ContainerRunner::Impl::call(Job& job, Box& box) {
+  const std::string id = to_string(job.task.id);
+  const Status done = lay_out_files(job.task.files, box.folder / id);
+  if (!done) return end(job, task_failed(done.error()));
+  job.box = &box;
+  box.calls.insert(job.task.id);
+  job.task.files.clear();
+  jobs_.tell(job, TaskStarted());
+  const Ticket ticket = job.ticket();
+  job.call = call_service(http_, box.url(), job.task, fmt::format("{}/{}", kSharedMount, id),
+                          {.alive = [inbox = inbox_, ticket] { inbox->put(CallAlive{ticket}); },
+                           .done =
+                               [inbox = inbox_, ticket](TaskEnded answer) {
+                                 inbox->put(CallDone{ticket, std::move(answer)});
+                               }});
+  job.task.input.clear();
+}
+
+/// The queue that a container must be started for, of those whose first came first.
+std::deque<Ticket>* ContainerRunner::Impl::first_in_need() {
+  std::deque<Ticket>* first = nullptr;
+  uint64_t number = std::numeric_limits<uint64_t>::max();
+  const auto offer = [&](std::deque<Ticket>& waiting) {
+    const Job* const job = jobs_.front(waiting);
+    if (job == nullptr || job->number >= number) return;
+    number = job->number;
+    first = &waiting;
+  };
+  offer(isolated_);
+  for (auto& [key, service] : services_) {
+    if (count_of(service) == 0) offer(service.waiting);
+  }
+  return first;
+}
+
+ContainerService* ContainerRunner::Impl::service_of(const std::deque<Ticket>* waiting) {
+  for (auto& [key, service] : services_) {
+    if (&service.waiting == waiting) return &service;
+  }
+  return nullptr;
+}
+
+/// For somebody who waits: the one goes that was not used for longest, one that is not to be kept
+/// if there is such; where one is going, that is room enough.
+void ContainerRunner::Impl::make_room() {
+  Box* oldest = nullptr;
+  const auto rank = [this](const Box& box) {
+    return std::pair(count_of(*box.service) <= box.service->container.scale, box.last_used);
+  };
+  for (const std::unique_ptr<Box>& box : boxes_) {
+    if (box->is_let_go) return;
+    if (box->service == nullptr || !box->is_ready || !box->calls.empty()) continue;
+    if (oldest == nullptr || rank(*box) < rank(*oldest)) oldest = box.get();
+  }
+  if (oldest != nullptr) let_go(*oldest);
+}
+
+/// As many as `scale` says, as far as there is room.
+void ContainerRunner::Impl::keep(Service& service) {
+  while (now_ >= service.kept_from && count_of(service) < service.container.scale &&
+         boxes_.size() < settings_.containers) {
+    start_service(service);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,281 @@
+#include "gateway/http_connection.h"
+
+#include <ctime>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "gateway/admission.h"
+#include "gateway/problem.h"
+
+namespace millrace {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+/// More than a request's headers; bodies pass through it piece by piece.
+constexpr size_t kBufferBytes = size_t{64} << 10;
+constexpr size_t kFirstRead = size_t{4} << 10;
+/// How long a client whose connection ends gets to read the last answer.
+constexpr auto kDrainTime = std::chrono::seconds(2);
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// `Tue, 15 Nov 1994 08:12:31 GMT` (RFC 9110, section 5.6.7).
+std::string http_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
+}
+
+Headers headers_of(const http::fields& fields) {
+  Headers headers;
+  for (const auto& field : fields) {
+    headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  }
+  return headers;
+}
+
+Response too_large(size_t limit) {
+  return problem(Error{"request.body_too_large",
+                       limit == 0 ? std::string("this request takes no body")
+                                  : fmt::format("the body is larger than {} bytes", limit)});
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(asio::ip::tcp::socket socket, ConnectionHost& host)
+    : host_(host), stream_(std::move(socket)), buffer_(kBufferBytes) {}
+
+void HttpConnection::read_request() {
+  if (host_.stopping()) return close();
+  if (buffer_.size() > 0) return read_header();
+  doing_ = Doing::kIdle;
+  stream_.expires_after(host_.options().transport.idle);
+  stream_.async_read_some(buffer_.prepare(kFirstRead),
+                          [self = shared_from_this()](ErrorCode error, size_t bytes) {
+                            if (error) return self->close();
+                            self->buffer_.commit(bytes);
+                            self->read_header();
+                          });
+}
+
+void HttpConnection::read_header() {
+  doing_ = Doing::kReading;
+  keep_alive_ = false;
+  head_ = false;
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(host_.options().transport.header_bytes));
+  parser_->body_limit(host_.max_body());
+  stream_.expires_after(host_.options().transport.header);
+  http::async_read_header(stream_, buffer_, *parser_, then(&HttpConnection::on_header));
+}
+
+void HttpConnection::on_header(ErrorCode error) {
+  if (doing_ == Doing::kClosed) return;
+  if (error) return refuse_broken(error);
+
+  const auto& message = parser_->get();
+  const bool complete = parser_->is_done();
+  head_ = message.method() == http::verb::head;
+  // What is answered before its body was read ends the connection: the rest is not looked for.
+  keep_alive_ = complete && parser_->keep_alive();
+
+  const bool encoded = message.find(http::field::transfer_encoding) != message.end();
+  if (encoded && !parser_->chunked()) {
+    keep_alive_ = false;
+    return write(problem(Error{"request.malformed", "Transfer-Encoding: only chunked is read"}));
+  }
+  Headers headers = headers_of(message);
+  const std::optional<BearerToken>& token = host_.token();
+  if (const Status admitted = admit(headers, host_.options().hosts, token.has_value()); !admitted) {
+    keep_alive_ = false;
+    return write(problem(admitted.error()));
+  }
+  auto found =
+      host_.router().find(std::string(message.method_string()), std::string(message.target()));
+  const auto* hit = std::get_if<Router::Found>(&found);
+  if (token && (hit == nullptr || !hit->route->open)) {
+    // First of all: a stranger is not told what there is either.
+    if (const Status known = token->admit(headers); !known) return write(problem(known.error()));
+  }
+  if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
+  auto& [route, request, head] = std::get<Router::Found>(found);
+  route_ = route;
+  request_ = std::move(request);
+  request_.headers = std::move(headers);
+
+  const auto length = parser_->content_length();
+  if (length && *length > route_->max_body) return write(too_large(route_->max_body));
+  if (complete) return dispatch();
+  parser_->body_limit(route_->max_body);
+  if (!beast::iequals(message[http::field::expect], "100-continue")) return read_body();
+  stream_.expires_after(host_.options().transport.write);
+  asio::async_write(stream_, asio::buffer(kContinue),
+                    [self = shared_from_this()](ErrorCode failed, size_t) {
+                      if (failed) return self->close();
+                      self->read_body();
+                    });
+}
+
+void HttpConnection::read_body() {
+  if (doing_ == Doing::kClosed) return;
+  stream_.expires_after(host_.options().transport.body);
+  http::async_read(stream_, buffer_, *parser_, then(&HttpConnection::on_body));
+}
+
+void HttpConnection::on_body(ErrorCode error) {
+  if (doing_ == Doing::kClosed) return;
+  if (error) return refuse_broken(error);
+  keep_alive_ = parser_->keep_alive();
+  dispatch();
+}
+
+/// A client that keeps to HTTP is told what was wrong; one that is slow or gone is hung up on.
+void HttpConnection::refuse_broken(ErrorCode error) {
+  keep_alive_ = false;
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return write(problem(
+        Error{"request.headers_too_large", fmt::format("the headers are larger than {} bytes",
+                                                       host_.options().transport.header_bytes)}));
+  }
+  if (error == http::error::body_limit) {
+    return write(too_large(route_ == nullptr ? host_.max_body() : route_->max_body));
+  }
+  const bool malformed =
+      error.category() == http::make_error_code(http::error::bad_method).category();
+  if (!malformed || error == http::error::end_of_stream || error == http::error::partial_message) {
+    return close();
+  }
+  write(problem(Error{"request.malformed", "this is no HTTP request: " + error.message()}));
+}
+
+void HttpConnection::dispatch() {
+  doing_ = Doing::kHandling;
+  stream_.expires_never();
+  waits_long_ = false;
+  request_.body = std::move(parser_->get().body());
+  const uint64_t number = ++number_;
+  const std::weak_ptr<HttpConnection> weak = weak_from_this();
+  auto exchange = std::make_shared<Exchange>(
+      std::move(request_), Exchange::Transport{.post = host_.post(),
+                                               .send =
+                                                   [weak, number](Response response) {
+                                                     if (const auto self = weak.lock()) {
+                                                       self->send(number, std::move(response));
+                                                     }
+                                                   },
+                                               .watch =
+                                                   [weak, number] {
+                                                     if (const auto self = weak.lock())
+                                                       self->watch(number);
+                                                   }});
+  exchange_ = exchange;
+  host_.dispatch(*route_, exchange);
+}
+
+/// While an answer is long in coming, nothing is read; the client's hanging up would go unseen.
+void HttpConnection::watch(uint64_t number) {
+  if (doing_ != Doing::kHandling || number != number_) return;
+  waits_long_ = true;
+  if (host_.stopping()) return stop(false);
+  if (buffer_.size() > 0) return;
+  stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
+                              [self = shared_from_this(), number](ErrorCode error) {
+                                if (!error) self->on_readable(number);
+                              });
+}
+
+void HttpConnection::on_readable(uint64_t number) {
+  if (doing_ != Doing::kHandling || number != number_) return;
+  char byte = 0;
+  const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  // A byte is the next request, sent ahead: this client is there.
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) close();
+}
+
+void HttpConnection::send(uint64_t number, Response response) {
+  if (doing_ != Doing::kHandling || number != number_) return;
+  write(std::move(response));
+}
+
+void HttpConnection::write(Response response) {
+  doing_ = Doing::kWriting;
+  if (host_.stopping()) keep_alive_ = false;
+  auto& message = response_.emplace();
+  message.version(11);
+  message.result(response.status);
+  message.set(http::field::date, http_date());
+  message.set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : response.headers) message.insert(name, value);
+  message.keep_alive(keep_alive_);
+  message.content_length(response.body.size());
+  if (!head_) message.body() = std::move(response.body);
+  stream_.expires_after(host_.options().transport.write);
+  http::async_write(stream_, message, [self = shared_from_this()](ErrorCode error, size_t) {
+    if (error) return self->close();
+    self->finish_writing();
+  });
+}
+
+void HttpConnection::finish_writing() {
+  if (doing_ == Doing::kClosed) return;
+  response_.reset();
+  parser_.reset();
+  if (keep_alive_) return read_request();
+  drain();
+}
+
+/// Closing with unread bytes in the socket would reset the connection and could take the answer
+/// from the client; so what still comes is read and thrown away, for a while.
+void HttpConnection::drain() {
+  if (doing_ != Doing::kDraining) {
+    doing_ = Doing::kDraining;
+    ErrorCode ignored;
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    stream_.expires_after(kDrainTime);
+  }
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(kBufferBytes),
+                          [self = shared_from_this()](ErrorCode error, size_t) {
+                            if (error) return self->close();
+                            self->drain();
+                          });
+}
+
+void HttpConnection::stop(bool at_once) {
+  switch (doing_) {
+    case Doing::kIdle:
+    case Doing::kReading:
+    case Doing::kDraining:
+      return close();
+    case Doing::kHandling:
+      if (!at_once && !waits_long_) return;
+      keep_alive_ = false;
+      return write(problem(Error{"stopping", "the server is stopping; ask again when it is back"}));
+    case Doing::kWriting:
+    case Doing::kClosed:
+      return;
+  }
+}
+
+void HttpConnection::close() {
+  if (doing_ == Doing::kClosed) return;
+  doing_ = Doing::kClosed;
+  stream_.close();
+  host_.closed(shared_from_this());
+}
+
+}  // namespace millrace

@@ -1,0 +1,97 @@
+// HttpConnection: one client's TCP connection, from its first request to its closing. Reads a
+// request, hands it out as an Exchange, writes the answer, reads the next: requests that were sent
+// ahead wait in the socket. All on the gateway's own thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "gateway/bearer_token.h"
+#include "gateway/exchange.h"
+#include "gateway/http_server.h"
+#include "gateway/router.h"
+
+namespace millrace {
+
+/// What connections ask of the server that they belong to.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  virtual const HttpServer::Options& options() const = 0;
+  virtual const Router& router() const = 0;
+  virtual const std::optional<BearerToken>& token() const = 0;
+  virtual size_t max_body() const = 0;  ///< of all routes
+  virtual bool stopping() const = 0;
+  /// Runs the function on the gateway's thread, from any; safe to call after the server is gone.
+  virtual std::function<void(std::function<void()>)> post() const = 0;
+  virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
+  virtual void closed(const std::shared_ptr<class HttpConnection>& connection) = 0;
+};
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionHost& host);
+
+  void start() { read_request(); }
+
+  /// The server stops: without a request in hand the connection closes, one that waits long is
+  /// answered now, or any if `at_once`.
+  void stop(bool at_once);
+  void close();
+
+ private:
+  using ErrorCode = boost::system::error_code;
+
+  void read_request();
+  void read_header();
+  void on_header(ErrorCode error);
+  void read_body();
+  void on_body(ErrorCode error);
+  void refuse_broken(ErrorCode error);
+  void dispatch();
+  void watch(uint64_t number);
+  void on_readable(uint64_t number);
+  void send(uint64_t number, Response response);
+  void write(Response response);
+  void finish_writing();
+  void drain();
+
+  template <class Method>
+  auto then(Method method) {
+    return [self = shared_from_this(), method](ErrorCode error, auto...) {
+      (self.get()->*method)(error);
+    };
+  }
+
+  ConnectionHost& host_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+
+  enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };
+  Doing doing_ = Doing::kIdle;
+
+  // Of the request in hand.
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
+  const Route* route_ = nullptr;
+  Request request_;
+  std::weak_ptr<Exchange> exchange_;
+  uint64_t number_ = 0;  ///< tells its answer from a late one to a request before
+  bool head_ = false;
+  bool keep_alive_ = false;
+  bool waits_long_ = false;
+};
+
+}  // namespace millrace

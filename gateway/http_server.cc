@@ -1,0 +1,291 @@
+#include "gateway/http_server.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "gateway/http_connection.h"
+#include "gateway/lanes.h"
+#include "gateway/problem.h"
+#include "language/findings.h"
+#include "os/thread.h"
+
+namespace millrace {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+/// The door from other threads to the gateway's own. It outlives the server in the hands of those
+/// who still owe an answer; once shut, what comes is dropped.
+class Mailbox {
+ public:
+  explicit Mailbox(asio::io_context& io) : io_(&io) {}
+
+  void post(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    if (io_ != nullptr) asio::post(*io_, std::move(work));
+  }
+
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    io_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  asio::io_context* io_;
+};
+
+/// `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780`, `:8780`.
+Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
+  const auto malformed = [&] {
+    return fail("gateway.malformed_address",
+                fmt::format("{} is not an address to listen on; write 127.0.0.1:8780, [::1]:8780 "
+                            "or :8780, which is 127.0.0.1:8780",
+                            in_quotes(text)));
+  };
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return malformed();
+  std::string host = text.substr(0, colon);
+  const char* const end = text.data() + text.size();
+  uint16_t port = 0;
+  const auto [stopped, wrong] = std::from_chars(text.data() + colon + 1, end, port);
+  if (wrong != std::errc() || stopped != end) return malformed();
+
+  if (host == "localhost" || host.empty()) host = "127.0.0.1";
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  ErrorCode error;
+  const auto address = asio::ip::make_address(host, error);
+  if (error) return malformed();
+  if (!address.is_loopback() && !has_token) {
+    return fail("gateway.refused_address",
+                fmt::format("{} can be reached from other machines, and without a token all of "
+                            "them may do everything: `openssl rand -hex 32` makes one, for a file "
+                            "that --token-file or MILLRACE_TOKEN_FILE names; or listen on "
+                            "127.0.0.1 or [::1]",
+                            in_quotes(text)));
+  }
+  return tcp::endpoint(address, port);
+}
+
+tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view why) {
+  return fail("gateway.listen", fmt::format("listening on {}: {}", address, why));
+}
+
+size_t largest_body(const RequestLimits& limits) {
+  return std::max(
+      {limits.batch_bytes, limits.definition_bytes, limits.input_bytes, limits.variable_bytes});
+}
+
+}  // namespace
+
+class HttpServer::Impl : public ConnectionHost {
+ public:
+  Impl(Options options, Service& service)
+      : options_(std::move(options)),
+        router_(make_router(service, options_.requests)),
+        token_(options_.token),
+        workers_(options_.transport.worker_threads, options_.transport.waiting_requests),
+        broker_(1, options_.transport.waiting_requests) {}
+
+  Status listen(Descriptor address) {
+    const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
+    try {
+      acceptor_.assign(endpoint.protocol(), address.fd());
+      address.release();
+      acceptor_.listen();
+      port_ = acceptor_.local_endpoint().port();
+    } catch (const boost::system::system_error& error) {
+      return cannot_listen(options_.listen, error.code().message());
+    }
+    accept();
+    thread_ = std::thread([this] {
+      name_thread("gateway");
+      io_.run();
+    });
+    return {};
+  }
+
+  // NOLINTNEXTLINE(bugprone-exception-escape): what join could throw is a bug
+  ~Impl() override { stop(); }
+
+  void stop() {
+    if (thread_.joinable()) {
+      asio::post(io_, [this] { begin_stop(); });
+      thread_.join();
+    }
+    mailbox_->shut();
+    workers_.stop();
+    broker_.stop();
+  }
+
+  uint16_t port() const { return port_; }
+
+  void replace_token(BearerToken token) {
+    mailbox_->post([this, token = std::move(token)] { token_ = token; });
+  }
+
+  const Options& options() const override { return options_; }
+  const Router& router() const override { return router_; }
+  const std::optional<BearerToken>& token() const override { return token_; }
+  size_t max_body() const override { return largest_body(options_.requests); }
+  bool stopping() const override { return stopping_; }
+
+  std::function<void(std::function<void()>)> post() const override {
+    return [mailbox = mailbox_](std::function<void()> work) { mailbox->post(std::move(work)); };
+  }
+
+  void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {
+    auto work = [&route, exchange] {
+      exchange->guard([&] {
+        if (const Status done = route.handler(exchange); !done) {
+          exchange->answer(problem(done.error()));
+        }
+      });
+    };
+    if (route.lane == Lane::kInPlace) return work();
+    WorkerLane& lane = route.lane == Lane::kBroker ? broker_ : workers_;
+    if (!lane.run(std::move(work))) {
+      exchange->answer(problem(Error{"busy", "too many requests are waiting; ask again later"}));
+    }
+  }
+
+  void closed(const std::shared_ptr<HttpConnection>& connection) override {
+    connections_.erase(connection);
+    end_when_empty();
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](ErrorCode error, tcp::socket socket) {
+      if (stopping_) return;
+      if (error) return accept_later();
+      if (connections_.size() >= options_.transport.connections) {
+        turn_away(std::move(socket));
+      } else {
+        socket.set_option(tcp::no_delay(true), error);
+        const auto connection = std::make_shared<HttpConnection>(std::move(socket), *this);
+        connections_.insert(connection);
+        connection->start();
+      }
+      accept();
+    });
+  }
+
+  /// Most likely there are no file descriptors left: a connection has to end first.
+  void accept_later() {
+    timer_.expires_after(std::chrono::milliseconds(100));
+    timer_.async_wait([this](ErrorCode error) {
+      if (!error && !stopping_) accept();
+    });
+  }
+
+  /// The answer goes into the socket's empty buffer without waiting, or not at all.
+  static void turn_away(tcp::socket socket) {
+    const Response busy = problem(Error{"busy", "too many connections are open; try again later"});
+    std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n";
+    for (const auto& [name, value] : busy.headers) text += fmt::format("{}: {}\r\n", name, value);
+    text += fmt::format("Content-Length: {}\r\n\r\n{}", busy.body.size(), busy.body);
+    ErrorCode ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(text), ignored);
+    socket.shutdown(tcp::socket::shutdown_send, ignored);
+  }
+
+  void begin_stop() {
+    stopping_ = true;
+    ErrorCode ignored;
+    acceptor_.close(ignored);
+    timer_.cancel();
+    each([](HttpConnection& connection) { connection.stop(false); });
+    timer_.expires_after(options_.transport.stop_grace);
+    timer_.async_wait([this](ErrorCode error) {
+      if (error) return;
+      each([](HttpConnection& connection) { connection.stop(true); });
+      timer_.expires_after(std::chrono::seconds(1));
+      timer_.async_wait([this](ErrorCode cancelled) {
+        if (!cancelled) each([](HttpConnection& connection) { connection.close(); });
+      });
+    });
+    end_when_empty();
+  }
+
+  template <class Function>
+  void each(Function function) {
+    const auto all = connections_;
+    for (const auto& connection : all) function(*connection);
+  }
+
+  void end_when_empty() {
+    if (!stopping_ || !connections_.empty()) return;
+    timer_.cancel();
+    work_.reset();
+  }
+
+  const Options options_;
+  const Router router_;
+  uint16_t port_ = 0;
+
+  // Of the gateway's thread.
+  std::optional<BearerToken> token_;
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  tcp::acceptor acceptor_{io_};
+  asio::steady_timer timer_{io_};
+  std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
+  bool stopping_ = false;
+
+  // Of any thread.
+  const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>(io_);
+  WorkerLane workers_;
+  WorkerLane broker_;
+  std::thread thread_;
+};
+
+Result<Descriptor> HttpServer::bind(const std::string& listen, bool has_token) {
+  const tcp::endpoint endpoint = TRY(parse_address(listen, has_token));
+  Descriptor socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  if (!socket || ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(socket.fd(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    return cannot_listen(listen, std::strerror(errno));
+  }
+  return socket;
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Service& service) {
+  Descriptor address = TRY(bind(options.listen, options.token.has_value()));
+  return start(std::move(options), std::move(address), service);
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descriptor address,
+                                                      Service& service) {
+  auto impl = std::make_unique<Impl>(std::move(options), service);
+  TRY(impl->listen(std::move(address)));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+uint16_t HttpServer::port() const { return impl_->port(); }
+void HttpServer::stop() { impl_->stop(); }
+void HttpServer::replace_token(BearerToken token) { impl_->replace_token(std::move(token)); }
+
+}  // namespace millrace

@@ -1,0 +1,257 @@
+#include "http/http_transfer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace millrace {
+namespace {
+
+/// A peer that vanished without a word is found out after a minute or three, not never.
+constexpr long kKeepAliveIdleSeconds = 60;
+constexpr long kKeepAliveEverySeconds = 15;
+
+/// How long a connection may have been idle for a request that is sent once: less than any peer
+/// waits before it closes one.
+constexpr long kMostIdleSeconds = 1;
+
+constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(24);
+
+void add(HeaderList& list, const std::string& line) {
+  list.reset(curl_slist_append(list.release(), line.c_str()));
+}
+
+std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
+  char* text = nullptr;
+  const bool is_there = curl_url_get(url, part, &text, flags) == CURLUE_OK;
+  const CurlText owned(text);
+  return is_there ? std::string(text) : std::string();
+}
+
+/// One would begin another header, or the body.
+bool breaks_line(const Headers& headers) {
+  const auto breaks = [](const std::string& text) {
+    return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
+  };
+  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) {
+    return breaks(header.first) || breaks(header.second);
+  });
+}
+
+/// `https://example.com:443`: who shares connections, and all of a URL that a message may show.
+/// The error is why it can't be sent at all.
+Result<std::string> origin_of(const HttpRequest& request) {
+  const auto refuse = [](std::string why) {
+    return fail(std::string(kHttpRequest), std::move(why));
+  };
+  if (breaks_line(request.headers)) return refuse("a header holds a line break or a zero byte");
+  const UrlHandle url(curl_url());
+  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0);
+  if (code != CURLUE_OK) {
+    return refuse(fmt::format("the URL is none: {}", curl_url_strerror(code)));
+  }
+  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https") {
+    return refuse(fmt::format("the URL is of {}; expected http or https", scheme));
+  }
+  return fmt::format("{}://{}:{}", scheme, part_of(url.get(), CURLUPART_HOST),
+                     part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
+}
+
+std::string_view code_of(CURLcode code, bool was_sent) {
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+      return kHttpRequest;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY:
+      return kHttpUnreachable;
+    case CURLE_OPERATION_TIMEDOUT:
+      return was_sent ? kHttpTimeout : kHttpUnreachable;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+      return kHttpTls;
+    case CURLE_OUT_OF_MEMORY:  // of libcurl's bound on one line
+      return kHttpTooLarge;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_SEND_FAIL_REWIND:
+      return kHttpClosed;
+    default:
+      return kHttpProtocol;
+  }
+}
+
+}  // namespace
+
+HttpTransfer::HttpTransfer(HttpClient::Ticket ticket, HttpRequest request, HttpWatch watch)
+    : ticket_(ticket),
+      request_(std::move(request)),
+      watch_(std::move(watch)),
+      origin_(origin_of(request_)) {}
+
+void HttpTransfer::end(Result<HttpAnswer> result) {
+  if (!result && origin_) {
+    result = fail_in(request_.method + " " + *origin_, std::move(result).error());
+  }
+  watch_.done(std::move(result));
+}
+
+void HttpTransfer::prepare(const HttpSettings& settings) {
+  easy_.reset(curl_easy_init());
+  CURL* const easy = easy_.get();
+  CHECK(easy != nullptr);
+  curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, complaint_.data());
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  // Otherwise a request that is given up while its host's name is looked up holds the thread.
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_PROXY, settings.proxy.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOPROXY, settings.no_proxy.c_str());
+  if (!settings.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, settings.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(settings.connect_timeout.count()));
+  if (request_.timeout) {
+    const long timeout = static_cast<long>(std::max(*request_.timeout, Duration(1)).count());
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout);
+  }
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, kKeepAliveEverySeconds);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "millrace");
+
+  curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
+  set_body();
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  // What libcurl would add: a round trip before a large body, and the content type of a form.
+  add(header_list_, "Expect:");
+  if (find_header(request_.headers, "Content-Type") == nullptr) add(header_list_, "Content-Type:");
+  for (const auto& [name, value] : request_.headers) {
+    // The semicolon is how libcurl is told of a header without a value.
+    add(header_list_, value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
+  }
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, header_list_.get());
+
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
+  curl_easy_setopt(
+      easy, CURLOPT_PREREQFUNCTION, +[](void* self, char*, char*, int, int) -> int {
+        static_cast<HttpTransfer*>(self)->tell_sent();
+        return CURL_PREREQFUNC_OK;
+      });
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(
+      easy, CURLOPT_HEADERFUNCTION, +[](char*, size_t, size_t size, void* self) -> size_t {
+        return static_cast<HttpTransfer*>(self)->take_header(size);
+      });
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(
+      easy, CURLOPT_WRITEFUNCTION, +[](char* bytes, size_t, size_t size, void* self) -> size_t {
+        return static_cast<HttpTransfer*>(self)->take_body({bytes, size});
+      });
+}
+
+void HttpTransfer::set_body() {
+  CURL* const easy = easy_.get();
+  if (request_.body.empty()) {
+    // Without a body there is nothing to seek in: only on a connection that was never used does
+    // libcurl send such a request once.
+    if (request_.once) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    if (request_.method != "POST" && request_.method != "PUT") return;
+  }
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                   static_cast<curl_off_t>(request_.body.size()));
+  if (!request_.once || request_.body.empty()) {
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
+    return;
+  }
+  // libcurl has no switch against sending again on another connection. But for that it has to seek
+  // back to the beginning of the body, and the transfer fails where it cannot.
+  curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMostIdleSeconds);
+  curl_easy_setopt(easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy, CURLOPT_READDATA, this);
+  curl_easy_setopt(
+      easy, CURLOPT_READFUNCTION, +[](char* to, size_t size, size_t most, void* self) -> size_t {
+        return static_cast<HttpTransfer*>(self)->give_body(to, size * most);
+      });
+  curl_easy_setopt(
+      easy, CURLOPT_SEEKFUNCTION,
+      +[](void*, curl_off_t, int) -> int { return CURL_SEEKFUNC_FAIL; });
+}
+
+size_t HttpTransfer::give_body(char* to, size_t most) {
+  const size_t copied = request_.body.copy(to, most, given_);
+  given_ += copied;
+  return copied;
+}
+
+void HttpTransfer::tell_sent() {
+  given_ = 0;  // had any of it been sent on another connection, libcurl would not have come here
+  if (!std::exchange(was_sent_, true) && watch_.sent) watch_.sent();
+}
+
+size_t HttpTransfer::take_header(size_t size) {
+  header_bytes_ += size;
+  if (header_bytes_ > kMaxHeaderBytes) {
+    too_large_ = fmt::format("headers of more than {} bytes", kMaxHeaderBytes);
+    return CURL_WRITEFUNC_ERROR;
+  }
+  if (watch_.alive) watch_.alive();
+  return size;
+}
+
+size_t HttpTransfer::take_body(std::string_view bytes) {
+  if (body_.size() + bytes.size() > kMaxAnswerBytes) {
+    too_large_ = fmt::format("a body of more than {} bytes", kMaxAnswerBytes);
+    return CURL_WRITEFUNC_ERROR;
+  }
+  body_ += bytes;
+  if (watch_.alive) watch_.alive();
+  return bytes.size();
+}
+
+Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
+  if (!too_large_.empty()) {
+    return fail(std::string(kHttpTooLarge), "the answer has " + too_large_);
+  }
+  if (code == CURLE_SEND_FAIL_REWIND) {
+    return fail(std::string(kHttpClosed),
+                "the connection was closed before an answer came; the request is not sent again, "
+                "because what it asks for may have been done");
+  }
+  if (code != CURLE_OK) {
+    const char* const said =
+        complaint_.front() != '\0' ? complaint_.data() : curl_easy_strerror(code);
+    return fail(std::string(code_of(code, was_sent_)), said);
+  }
+  HttpAnswer answer{.body = std::move(body_)};
+  curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &answer.status);
+  curl_header* header = nullptr;
+  while ((header = curl_easy_nextheader(easy(), CURLH_HEADER, -1, header)) != nullptr) {
+    std::string_view value = header->value;
+    if (value.ends_with('\r')) value.remove_suffix(1);  // as libcurl leaves it of an empty one
+    answer.headers.emplace_back(header->name, value);
+  }
+  if (find_header(answer.headers, "Retry-After") != nullptr) {
+    curl_off_t seconds = 0;
+    curl_easy_getinfo(easy(), CURLINFO_RETRY_AFTER, &seconds);
+    answer.retry_after =
+        std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, kMostRetryAfter.count()));
+  }
+  return answer;
+}
+
+}  // namespace millrace

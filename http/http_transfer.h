@@ -1,0 +1,75 @@
+// HttpTransfer: one request of the HTTP client, from send() to its last word, as a handle of
+// libcurl. For the client's thread, but for its making. Private to http/: it shows curl.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <curl/curl.h>
+
+#include "base/result.h"
+#include "http/http_client.h"
+
+namespace millrace {
+
+template <auto function>
+struct CurlFree {
+  template <class T>
+  void operator()(T* handle) const {
+    function(handle);
+  }
+};
+using EasyHandle = std::unique_ptr<CURL, CurlFree<curl_easy_cleanup>>;
+using MultiHandle = std::unique_ptr<CURLM, CurlFree<curl_multi_cleanup>>;
+using HeaderList = std::unique_ptr<curl_slist, CurlFree<curl_slist_free_all>>;
+using UrlHandle = std::unique_ptr<CURLU, CurlFree<curl_url_cleanup>>;
+using CurlText = std::unique_ptr<char, CurlFree<curl_free>>;
+
+/// One request from send() to its last word. Only for the thread, but for its making.
+class HttpTransfer {
+ public:
+  HttpTransfer(HttpClient::Ticket ticket, HttpRequest request, HttpWatch watch);
+  HttpTransfer(const HttpTransfer&) = delete;
+  HttpTransfer& operator=(const HttpTransfer&) = delete;
+
+  HttpClient::Ticket ticket() const { return ticket_; }
+  bool urgent() const { return request_.urgent; }
+  /// Where it goes to, or why it can't.
+  const Result<std::string>& origin() const { return origin_; }
+  CURL* easy() const { return easy_.get(); }
+
+  /// Makes the handle that is given to the multi handle.
+  void prepare(const HttpSettings& settings);
+
+  /// The last word.
+  void end(Result<HttpAnswer> result);
+
+  /// What has come of it, where libcurl is done with it.
+  Result<HttpAnswer> outcome(CURLcode code);
+
+ private:
+  void set_body();
+  size_t give_body(char* to, size_t most);
+  size_t take_header(size_t size);
+  size_t take_body(std::string_view bytes);
+  void tell_sent();
+
+  const HttpClient::Ticket ticket_;
+  HttpRequest request_;
+  const HttpWatch watch_;
+  const Result<std::string> origin_;
+
+  EasyHandle easy_;
+  HeaderList header_list_;
+  std::array<char, CURL_ERROR_SIZE> complaint_{};
+  bool was_sent_ = false;
+  std::string too_large_;  ///< what is, and than what; empty: nothing
+  size_t header_bytes_ = 0;
+  std::string body_;
+  size_t given_ = 0;  ///< of the request's body, where it is sent once
+};
+
+}  // namespace millrace

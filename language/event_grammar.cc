@@ -1,0 +1,117 @@
+// The tables of events: those that states wait for, those that start instances, and those that are
+// sent. Constants, any thread.
+#include "language/grammar_tables.h"
+
+namespace millrace::grammar {
+constexpr std::array kCaptures = {
+    Word{"payload", "the event's data"},
+    Word{"event", "the whole CloudEvent in its JSON form"},
+};
+
+constexpr KeyRule kEventType = {
+    .name = "type",
+    .kind = Kind::kEventType,
+    .meaning = "The type of the CloudEvent, compared as it is.",
+    .required = true,
+};
+constexpr KeyRule kCapture = {
+    .name = "capture",
+    .kind = Kind::kWord,
+    .meaning = "What of the event is put into the data, under its type.",
+    .otherwise = "payload",
+    .words = kCaptures,
+    .own = true,
+};
+
+constexpr KeyRule kConsumedKeys[] = {
+    kEventType,
+    {.name = "context",
+     .kind = Kind::kPatterns,
+     .meaning = "What the event's context attributes must match; jq(…) is data, not a pattern.",
+     .spellings = {"filters"}},
+    kCapture,
+};
+constexpr Mapping kConsumeEventDefinition = {
+    .name = "ConsumeEventDefinition",
+    .section = "ConsumeEventDefinition",
+    .meaning = "An event that a state waits for.",
+    .groups = {kConsumedKeys},
+};
+
+constexpr KeyRule kConsumedEventKeys[] = {
+    {.name = "event",
+     .kind = Kind::kObject,
+     .meaning = "The event to wait for.",
+     .required = true,
+     .object = &kConsumeEventDefinition,
+     .inlined = true},
+};
+constexpr Mapping kEventAndEntry = {
+    .name = "EventAndEntry",
+    .section = "EventAndState",
+    .meaning = "One of the events that must all have come.",
+    .groups = {kConsumedEventKeys},
+};
+constexpr Mapping kEventConditionDefinition = {
+    .name = "EventConditionDefinition",
+    .section = "EventConditionDefinition",
+    .meaning = "One of the events that may come, and the way on from it.",
+    .groups = {kConsumedEventKeys, kExitKeys},
+};
+
+constexpr KeyRule kStartEventKeys[] = {
+    kEventType,
+    {.name = "filters",
+     .kind = Kind::kPatterns,
+     .meaning = "What the event's context attributes must match; there is no data for jq yet.",
+     .spellings = {"context"}},
+    kCapture,
+};
+constexpr Mapping kStartEventDefinition = {
+    .name = "StartEventDefinition",
+    .section = "StartEventDefinition",
+    .meaning = "An event that starts an instance.",
+    .groups = {kStartEventKeys},
+};
+
+constexpr KeyRule kStartEventEntryKeys[] = {
+    {.name = "event",
+     .kind = Kind::kObject,
+     .meaning = "The event to listen for.",
+     .required = true,
+     .object = &kStartEventDefinition,
+     .inlined = true},
+};
+constexpr Mapping kStartEventEntry = {
+    .name = "StartEventEntry",
+    .section = "StartEventDefinition",
+    .meaning = "One of several events that start an instance.",
+    .groups = {kStartEventEntryKeys},
+};
+
+constexpr KeyRule kGeneratedKeys[] = {
+    {.name = "type",
+     .kind = Kind::kTemplate,
+     .meaning = "The type of the CloudEvent that is sent.",
+     .required = true},
+    {.name = "source",
+     .kind = Kind::kTemplate,
+     .meaning = "The source of the CloudEvent that is sent: a URI reference.",
+     .required = true},
+    {.name = "data", .kind = Kind::kCommand, .meaning = "The payload.", .otherwise = "."},
+    {.name = "datacontenttype",
+     .kind = Kind::kMediaType,
+     .meaning = "The media type of the payload; under any but JSON a Base64 text is decoded.",
+     .otherwise = "application/json"},
+    {.name = "context",
+     .kind = Kind::kAttributes,
+     .meaning = "Further context attributes: subject, dataschema and extensions."},
+};
+constexpr Mapping kGenerateEventDefinition = {
+    .name = "GenerateEventDefinition",
+    .section = "GenerateEventDefinition",
+    .meaning = "An event to send.",
+    .groups = {kGeneratedKeys},
+};
+
+}  // namespace millrace::grammar

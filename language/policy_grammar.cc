@@ -1,0 +1,177 @@
+// The tables of policies: retries in each vocabulary, the timeouts of actions, and what the
+// settings of a namespace say of a service. Constants, any thread.
+#include "language/grammar_tables.h"
+#include "policies/vocabularies.h"
+
+namespace millrace::grammar {
+namespace {
+
+constexpr Kind kind_of(RetryKey::Unit unit) {
+  switch (unit) {
+    case RetryKey::Unit::kCount:
+    case RetryKey::Unit::kMilliseconds:
+      return Kind::kInteger;
+    case RetryKey::Unit::kFactor:
+      return Kind::kNumber;
+    case RetryKey::Unit::kSpan:
+    case RetryKey::Unit::kSpanOrNumber:
+      return Kind::kDuration;
+    case RetryKey::Unit::kPatterns:
+      return Kind::kPattern;
+    case RetryKey::Unit::kCodes:
+      return Kind::kText;
+  }
+  return Kind::kText;
+}
+
+/// The rows of a vocabulary as rows of the grammar.
+template <size_t N>
+constexpr std::array<KeyRule, N> rules_of(const std::array<RetryKey, N>& keys, bool own = true) {
+  std::array<KeyRule, N> rules{};
+  for (size_t i = 0; i < N; ++i) {
+    const RetryKey& key = keys[i];
+    rules[i] = {
+        .name = key.name,
+        .kind = kind_of(key.unit),
+        .meaning = key.meaning,
+        .list = key.unit == RetryKey::Unit::kPatterns || key.unit == RetryKey::Unit::kCodes,
+        .required = key.required,
+        .otherwise = key.otherwise,
+        .spellings = {key.spelling},
+        .min = key.min,
+        .max = key.max,
+        .above_min = key.above_min,
+        .zero = key.part == RetryKey::Part::kDelay,
+        .milliseconds = key.unit == RetryKey::Unit::kSpanOrNumber,
+        .own = own,
+    };
+  }
+  return rules;
+}
+
+template <size_t N>
+constexpr std::array<Word, N> words_of(const std::array<TimeoutScope, N>& scopes) {
+  std::array<Word, N> words{};
+  for (size_t i = 0; i < N; ++i) words[i] = {scopes[i].word, scopes[i].meaning};
+  return words;
+}
+}  // namespace
+
+// Retries. A policy is one of several kinds, the vocabularies; its keys say which.
+
+constexpr KeyRule kVocabularyKeys[] = {
+    {.name = "vocabulary",
+     .kind = Kind::kType,
+     .meaning = "Whose policy it is, where its keys leave that open.",
+     .own = true},
+};
+constexpr auto kDirektivRetryKeys = rules_of(kDirektivRetry, false);
+constexpr Mapping kDirektivRetryPolicy = {
+    .name = "RetryDefinition",
+    .section = "RetryDefinition",
+    .meaning = "Direktiv's: an error that nothing catches is tried again, if its code is listed.",
+    .groups = {kDirektivRetryKeys, kVocabularyKeys},
+    .types = {"direktiv"},
+};
+constexpr auto kSteepRetryKeys = rules_of(kSteepRetry);
+constexpr Mapping kSteepRetryPolicy = {
+    .name = "SteepRetryPolicy",
+    .section = "Retry policies",
+    .meaning = "Steep's: every error is tried again, before `catch` is asked.",
+    .groups = {kSteepRetryKeys, kVocabularyKeys},
+    .types = {"steep"},
+    .document = "000",
+};
+constexpr auto kTemporalRetryKeys = rules_of(kTemporalRetry);
+constexpr Mapping kTemporalRetryPolicy = {
+    .name = "TemporalRetryPolicy",
+    .section = "Retry Policy",
+    .meaning = "Temporal's: errors are tried again but for some, before `catch` is asked.",
+    .groups = {kTemporalRetryKeys, kVocabularyKeys},
+    .types = {"temporal"},
+    .document = "001",
+};
+constexpr auto kStevoraRetryKeys = rules_of(kStevoraRetry);
+constexpr Mapping kStevoraRetryPolicy = {
+    .name = "StevoraRetryPolicy",
+    .section = "The RetryPolicy Interface",
+    .meaning = "Stevora's: every error is tried again, before `catch` is asked.",
+    .groups = {kStevoraRetryKeys, kVocabularyKeys},
+    .types = {"stevora"},
+    .document = "002",
+};
+constexpr const Mapping* kRetryPolicies[] = {
+    &kDirektivRetryPolicy,
+    &kSteepRetryPolicy,
+    &kTemporalRetryPolicy,
+    &kStevoraRetryPolicy,
+};
+constexpr Mapping kRetryPolicy = {
+    .name = "RetryPolicy",
+    .section = "RetryDefinition",
+    .meaning = "How often, and after which waits, what has failed is tried again.",
+    .groups = {kVocabularyKeys},
+    .kinds = kRetryPolicies,
+};
+
+// Timeouts of actions.
+
+constexpr KeyRule kSteepTimeoutKeys[] = {
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long.",
+     .required = true,
+     .milliseconds = true,
+     .own = true},
+    {.name = "errorOnTimeout",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether its end is an error, which can be tried again or caught.",
+     .otherwise = "false",
+     .own = true},
+};
+constexpr Mapping kSteepTimeout = {
+    .name = "SteepTimeout",
+    .section = "Timeout policies",
+    .meaning = "A timeout, and whether its end is an error instead of that of the instance.",
+    .groups = {kSteepTimeoutKeys},
+    .document = "000",
+};
+
+constexpr auto kTimeoutScopeWords = words_of(kTimeoutScopes);
+
+constexpr decltype(kActionTimeoutKeys) kActionTimeoutKeys = [] {
+  std::array<KeyRule, kActionTimeouts.size() + 1> rules{};
+  for (size_t i = 0; i < kActionTimeouts.size(); ++i) {
+    const TimeoutKey& key = kActionTimeouts[i];
+    const bool is_steep = key.vocabulary == Vocabulary::kSteep;
+    rules[i] = {.name = key.name,
+                .kind = is_steep ? Kind::kObject : Kind::kDuration,
+                .meaning = key.meaning,
+                .milliseconds = is_steep,
+                .object = is_steep ? &kSteepTimeout : nullptr,
+                .own = true};
+    if (is_steep) rules[i].instead = Kind::kDuration;
+  }
+  rules.back() = {.name = "timeout_scope",
+                  .kind = Kind::kWord,
+                  .meaning = "What `timeout` bounds.",
+                  .otherwise = kTimeoutScopeWords[0].word,
+                  .words = kTimeoutScopeWords,
+                  .own = true};
+  return rules;
+}();
+
+// Of the settings of a namespace.
+
+constexpr KeyRule kServicePolicyKeys[] = {
+    retries("Tries each call again for which nothing nearer has a policy.", true),
+};
+constexpr Mapping kService = {
+    .name = "Service",
+    .section = "Timeout policies",
+    .meaning = "What calls of a service have where nothing nearer says otherwise.",
+    .groups = {kServicePolicyKeys, kActionTimeoutKeys},
+    .document = "000",
+};
+
+}  // namespace millrace::grammar

@@ -1,0 +1,28 @@
+#include "orchestrator/batch/event_router.h"
+
+#include <utility>
+
+namespace millrace {
+
+EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken) {
+  EventRoute route;
+  const auto space = views.catalog.find_namespace(input.space);
+  if (!space) {
+    route.kind = EventRoute::Kind::kNoNamespace;
+    return route;
+  }
+  route.space = *space;
+  const Attributes& attributes = input.event.attributes();
+  route.targets = views.waiting.match(input.space, attributes);
+  route.matched = !route.targets.starts.empty() || !route.targets.instances.empty();
+  route.is_wanted = views.recent.wants(*space, attributes.type());
+  if (!route.matched && !route.is_wanted) return route;
+  route.event = input.event.event();
+  route.known_as = fingerprint_of(input.space, route.event);
+  const bool is_known = views.dedupe.seen(route.known_as) || views.recent.seen(route.known_as);
+  route.kind = is_known ? EventRoute::Kind::kDuplicate : EventRoute::Kind::kTargets;
+  route.fans_out = route.targets.instances.size() > most_woken;
+  return route;
+}
+
+}  // namespace millrace

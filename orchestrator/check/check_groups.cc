@@ -1,0 +1,182 @@
+// Groups of eventsAnd starts: the counts of a group, the events that wait in it, and the rows by
+// which these are found; whether a waiting event belongs to its group.
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "matchers/correlation.h"
+#include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/group_rows.h"
+
+namespace millrace {
+namespace {
+
+std::string group_key(GroupRow kind, WorkflowNumber workflow, const Fingerprint& group) {
+  Writer key;
+  key.u8(static_cast<uint8_t>(kind));
+  key.u32(static_cast<uint32_t>(workflow));
+  key.id(group);
+  return key.take();
+}
+
+}  // namespace
+
+void Checker::check_groups() {
+  each_row(Table::kGroups, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kGroups, key};
+    switch (key.empty() ? GroupRow() : static_cast<GroupRow>(key.front())) {
+      case GroupRow::kCounts:
+        return check_group_counts(place, value);
+      case GroupRow::kEvent:
+        return check_group_event(place, value);
+      case GroupRow::kNumber:
+        return check_group_number(place, value);
+      default:
+        add(StoreFault::kRowKey, place, "the key begins with none of 1, 2 and 3");
+    }
+  });
+}
+
+void Checker::check_group_counts(const Place& place, std::string_view value) {
+  Reader reader(place.key);
+  reader.u8();
+  const auto number = WorkflowNumber(reader.u32());
+  const Fingerprint group = reader.id();
+  if (!reader.done()) {
+    add(StoreFault::kRowKey, place, "the key is not a workflow and a group");
+    return;
+  }
+  const auto counts = decode(place, value, decode_counts);
+  if (!counts || purged_workflows_.contains(number)) return;
+  std::vector<uint32_t> waiting(counts->size(), 0);
+  bool closes = false;
+  view_.scan(Table::kGroups, group_key(GroupRow::kEvent, number, group),
+             [&](std::string_view key, auto) {
+               Reader queue(key.substr(place.key.size()));
+               const uint8_t high = queue.u8();
+               const auto entry = static_cast<size_t>(high) << 8 | queue.u8();
+               if (entry < waiting.size()) ++waiting[entry];
+               closes |= is_closed(number, queue.u64());
+               return true;
+             });
+  if (!closes && !workflows_.contains(number)) {
+    add(StoreFault::kWorkflowMissing, place, "the workflow of the group does not exist");
+  } else if (const auto workflow = closes ? nullptr : newest(number)) {
+    const Start& start = workflow->start;
+    if (start.kind != Start::Kind::kEventsAnd || start.events.size() != counts->size()) {
+      add(StoreFault::kGroupCounts, place,
+          fmt::format("the group has {} entries, and the start of its workflow {}", counts->size(),
+                      start.kind == Start::Kind::kEventsAnd ? start.events.size() : 0));
+      return;
+    }
+  }
+  // What is complete starts an instance, and what is empty goes.
+  const bool is_empty =
+      std::all_of(counts->begin(), counts->end(), [](uint32_t count) { return count == 0; });
+  if (is_empty || is_complete(*counts)) {
+    add(StoreFault::kGroupCounts, place,
+        is_empty ? "no entry of the group has an event" : "each entry of the group has an event");
+  }
+  if (waiting != *counts) {
+    add(StoreFault::kGroupCounts, place,
+        fmt::format("the group counts [{}], and [{}] events wait", fmt::join(*counts, ", "),
+                    fmt::join(waiting, ", ")));
+  }
+}
+
+void Checker::check_group_event(const Place& place, std::string_view value) {
+  Reader reader(place.key);
+  reader.u8();
+  const auto number = WorkflowNumber(reader.u32());
+  const Fingerprint group = reader.id();
+  const uint8_t high = reader.u8();
+  const auto entry = static_cast<size_t>(high) << 8 | reader.u8();
+  const uint64_t event_number = reader.u64();
+  if (!reader.done() || event_number == 0) {
+    add(StoreFault::kRowKey, place, "the key is not a workflow, a group, an entry and a number");
+    return;
+  }
+  note_given(Counter::kGrouped, event_number, place);
+  Writer by_number;
+  by_number.u8(static_cast<uint8_t>(GroupRow::kNumber));
+  by_number.u64(event_number);
+  if (view_.get(Table::kGroups, by_number.view()) != place.key) {
+    add(StoreFault::kGroupEvent, place, "the row of its number does not lead to it");
+  }
+  const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
+  const auto counts = view_.get(Table::kGroups, group_key(GroupRow::kCounts, number, group));
+  if (!counts) {  // it goes with the first event of a group that is closed
+    if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
+  } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
+    add(StoreFault::kGroupEvent, place, fmt::format("its group has {} entries", waiting->size()));
+  }
+  const auto record = decode(place, value, decode_grouped);
+  if (!record) return;
+  const auto event = check_event(record->event, place);
+  if (purged_workflows_.contains(number)) return;
+  const auto workflow = newest(number);
+  if (!event || workflow == nullptr || workflow->start.kind != Start::Kind::kEventsAnd) return;
+  const auto key = correlation_key(Attributes(*event), workflow->start.correlate);
+  const uint32_t from = workflows_.at(number).groups_from;
+  const auto expected = [&] {
+    return from == 0 ? fingerprint({*key}) : fingerprint({*key, std::to_string(from)});
+  };
+  if (closes) {
+    if (key && expected() == group) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("the event waits in a group of its workflow as it is, and a purge up to "
+                      "event {} erases it",
+                      closing_.at(number)));
+    }
+    return;
+  }
+  if (!record->expires && must_expire(number)) {
+    add(StoreFault::kGroupEvent, place,
+        "the event has no end of its lifespan, and its workflow gives one in each revision with "
+        "these groups");
+  }
+  if (!key || expected() != group) {
+    add(StoreFault::kGroupEvent, place, "the event does not correlate with its group");
+  } else if (entry < workflow->start.events.size() &&
+             workflow->start.events[entry].filter.type != event->type) {
+    add(StoreFault::kGroupEvent, place,
+        fmt::format("its entry waits for {}, and its type is {}",
+                    workflow->start.events[entry].filter.type, event->type));
+  }
+}
+
+/// Whether each revision with the groups that the workflow has gives their events a lifespan.
+bool Checker::must_expire(WorkflowNumber number) {
+  const WorkflowRow& row = workflows_.at(number);
+  constexpr uint32_t kMostRevisions = 16;
+  const uint32_t first = std::max<uint32_t>(row.groups_from, 1);
+  if (row.latest - first >= kMostRevisions) return false;
+  for (uint32_t revision = first; revision <= row.latest; ++revision) {
+    const auto workflow = definition({number, revision});
+    if (workflow == nullptr || !workflow->start.lifespan) return false;
+  }
+  return true;
+}
+
+bool Checker::is_closed(WorkflowNumber workflow, uint64_t event) const {
+  const auto found = closing_.find(workflow);
+  return found != closing_.end() && event <= found->second;
+}
+
+void Checker::check_group_number(const Place& place, std::string_view value) {
+  Reader reader(place.key);
+  reader.u8();
+  const uint64_t number = reader.u64();
+  if (!reader.done() || number == 0) {
+    add(StoreFault::kRowKey, place, "the key is not a number");
+    return;
+  }
+  note_given(Counter::kGrouped, number, place);
+  const bool is_key = value.size() > 1 && value.size() <= kMaxKeySize &&
+                      value.front() == static_cast<char>(GroupRow::kEvent) &&
+                      value.ends_with(rows::key_of(number));
+  if (!is_key || !view_.get(Table::kGroups, value)) {
+    add(StoreFault::kGroupNumber, place, "it does not lead to a waiting event of that number");
+  }
+}
+
+}  // namespace millrace

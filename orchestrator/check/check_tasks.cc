@@ -1,0 +1,94 @@
+// The work that a commit has left to do: errands between instances, and tasks, each with the call
+// that waits for it.
+#include <variant>
+
+#include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+
+namespace millrace {
+
+// Errands.
+
+void Checker::check_inbox() {
+  each_row(Table::kInbox, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kInbox, key};
+    const auto number = number_key(place);
+    if (!number) return;
+    note_given(Counter::kInbox, *number, place);
+    const auto record = open_and_decode(place, value, decode_inbox);
+    if (!record) return;
+    note_given(Counter::kRecent, record->listen_from, place);
+    const NamespaceNumber space =
+        std::visit([](const auto& errand) { return errand.space; }, record->errand);
+    note_given(Counter::kNamespace, static_cast<uint32_t>(space), place);
+    if (const auto* const start = std::get_if<StartChild>(&record->errand)) {
+      check_utf8(start->workflow, place, "the name of the workflow");
+      check_json(start->input.text(), place, "the input");
+      starts_.insert(start->child);
+      if (exists(start->space, start->child)) {
+        add(StoreFault::kErrandTwice, place,
+            fmt::format("child {} exists, and the errand starts it", to_string(start->child)));
+      }
+    } else if (const auto* const cancel = std::get_if<CancelChild>(&record->errand)) {
+      cancels_.insert(cancel->child);
+    } else {
+      const auto& result = std::get<ReturnResult>(record->errand);
+      returns_.insert(place_of(result.to));
+      if (result.result) check_json(result.result->text(), place, "the result");
+    }
+  });
+}
+
+// Tasks.
+
+void Checker::check_tasks() {
+  each_row(Table::kTasks, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kTasks, key};
+    const auto task = open_and_decode(place, value, decode_task);
+    if (!task) return;
+    if (key != rows::key_of(task->task)) {
+      add(StoreFault::kRowKey, place, fmt::format("the row is of task {}", to_string(task->task)));
+      return;
+    }
+    check_json(task->input.text(), place, "the input");
+    note_given(Counter::kWorkflow, static_cast<uint32_t>(task->workflow), place);
+    if (task->attempt == 0 || (task->heartbeat && *task->heartbeat <= Duration(0)) ||
+        (task->caller && task->caller->instance != task->by)) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("attempt {}, by instance {}", task->attempt, to_string(task->by)));
+    }
+    if (!check_namespace(task->space, place) || !task->caller) return;
+    bool known = true;
+    const auto call = waiting_call(task->space, *task->caller, known);
+    if (!known || (call && call->outside && call->id == task->task)) return;
+    add(StoreFault::kTaskCaller, place,
+        fmt::format("call {} of {} does not wait for it", task->caller->index,
+                    to_string(task->caller->instance)));
+  });
+}
+
+std::optional<Call> Checker::waiting_call(NamespaceNumber space, const Caller& caller,
+                                          bool& known) {
+  const Known& parent = find_living(space, caller.instance);
+  known = !parent.exists || parent.head;
+  if (!parent.head || parent.head->entered != caller.entered ||
+      caller.index >= parent.head->calls.size()) {
+    return std::nullopt;
+  }
+  Writer key;
+  key.raw(rows::instance_prefix(space, caller.instance));
+  key.u8(static_cast<uint8_t>(Part::kCall));
+  key.u32(caller.index);
+  const auto value = view_.get(Table::kLive, key.view());
+  if (!value) return std::nullopt;
+  const auto call = rows::decode(view_, Table::kLive, key.view(), *value, decode_call);
+  known = call.has_value();
+  if (!call || call->status != Call::Status::kRunning || call->attempt != caller.attempt) {
+    return std::nullopt;
+  }
+  return *call;
+}
+
+}  // namespace millrace

@@ -1,0 +1,169 @@
+#include "orchestrator/engine/control.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "orchestrator/engine/runs.h"
+#include "orchestrator/engine/step_context.h"
+#include "orchestrator/engine/timeouts.h"
+
+namespace millrace {
+namespace {
+
+bool is_running_task(const Call& call) {
+  return call.status == Call::Status::kRunning && call.outside;
+}
+
+bool has_tasks(const Instance& instance) {
+  return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
+}
+
+/// Document 004: what runs may finish, and nothing else is scheduled.
+void let_tasks_finish(StepContext& step) {
+  Instance& instance = step.instance;
+  instance.cancelling = true;
+  instance.paused = false;
+  instance.status = InstanceStatus::kWaiting;
+  instance.held_timers.clear();
+  std::erase_if(instance.timers, [](const Timer& timer) { return waits_for_resume(timer.kind); });
+  for (Call& call : instance.calls) {
+    if (is_running_task(call)) continue;
+    if (call.status == Call::Status::kRunning) {
+      step.result.effects.push_back(stopping(instance, call, false));
+    }
+    if (call.status != Call::Status::kDone) call.status = Call::Status::kFailed;
+    call.retry_at.reset();
+    call.deadlines = {};
+  }
+  step.visit().arm_calls();
+  step.result.changed = true;
+}
+
+void go_on_revived(StepContext& step, bool paused) {
+  if (paused) apply(step, Pause{});
+  proceed(step);
+}
+
+}  // namespace
+
+void apply(StepContext& step, const Cancel& cancel) {
+  Instance& instance = step.instance;
+  if (instance.cancelling && !cancel.at_once) return;
+  step.record_error(HistoryKind::kCancelled, cancel.error);
+  if (!instance.error) instance.error = cancel.error;
+  step.cancels_at_once = cancel.at_once;
+  if (cancel.at_once || !has_tasks(instance)) return end(step, InstanceStatus::kCancelled);
+  let_tasks_finish(step);
+}
+
+void apply(StepContext& step, const Pause&) {
+  Instance& instance = step.instance;
+  if (instance.paused || instance.cancelling) return;
+  step.record(HistoryKind::kPaused);
+  instance.paused = true;
+  instance.status = InstanceStatus::kPaused;
+  const auto holds = [](const Timer& timer) { return waits_for_resume(timer.kind); };
+  std::copy_if(instance.timers.begin(), instance.timers.end(),
+               std::back_inserter(instance.held_timers), holds);
+  std::erase_if(instance.timers, holds);
+  step.result.changed = true;
+}
+
+/// Timeouts of the step count anew; a delay, and the wait for another attempt, end when they were
+/// to end.
+void apply(StepContext& step, const Resume&) {
+  Instance& instance = step.instance;
+  if (!instance.paused) return;
+  step.record(HistoryKind::kResumed);
+  instance.paused = false;
+  instance.parked = false;
+  for (const Timer& timer : std::exchange(instance.held_timers, {})) {
+    if (timer.kind == TimerKind::kStateTimeout) {
+      arm(instance, timer.kind, step.state().common().timeout, step.now);
+    } else if (timer.kind != TimerKind::kCalls) {
+      instance.timers.push_back(timer);
+    }
+  }
+  step.result.changed = true;
+  if (instance.phase == Phase::kWaiting) {
+    instance.status = InstanceStatus::kWaiting;
+    if (instance.calls.empty()) return;
+    Visit visit = step.visit();
+    settle(step, visit, step.state().resumed(visit));
+  }
+  proceed(step);
+}
+
+void apply(StepContext& step, const ServicesResumed& resumed) {
+  const Instance& instance = step.instance;
+  const bool waits_for_calls = instance.phase == Phase::kWaiting && !instance.calls.empty();
+  if (!waits_for_calls || instance.cancelling) return;
+  Visit visit = step.visit();
+  if (step.state().services_resumed(visit, resumed.names)) step.result.changed = true;
+}
+
+void apply(StepContext& step, const Retry& retry) {
+  Instance& instance = step.instance;
+  const StateIndex at = failed_state_of(step.workflow, instance);
+  const auto& data = instance.failed_data ? instance.failed_data : retry.data;
+  if (data) instance.data = *data;
+  if (retry.extend) instance.execution_from = step.now;
+  revive(step, "retry", at);
+  instance.retried = true;
+  go_on_revived(step, retry.paused);
+}
+
+void apply(StepContext& step, const Restart& restart) {
+  Instance& instance = step.instance;
+  instance.data = instance.input;
+  instance.execution_from = step.now;
+  ++instance.run;
+  revive(step, "restart", step.workflow.start.state);
+  go_on_revived(step, restart.paused);
+}
+
+void apply(StepContext& step, const Rerun& rerun) {
+  Instance& instance = step.instance;
+  instance.data = rerun.data;
+  instance.execution_from = step.now;
+  ++instance.run;
+  revive(step, "rerun", rerun.state);
+  go_on_revived(step, rerun.paused);
+}
+
+void apply(StepContext& step, const Abandon& abandon) {
+  step.record_error(HistoryKind::kRaised, abandon.error);
+  note_failure(step);
+  step.instance.failing = true;  // no other run, and no `on_failure`
+  fail(step, abandon.error);
+}
+
+void finish_task(StepContext& step, size_t index) {
+  Call& call = step.instance.calls[index];
+  step.record(HistoryKind::kReturned,
+              Json{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}});
+  call.status = Call::Status::kFailed;
+  call.deadlines = {};
+  step.result.changed = true;
+  if (!has_tasks(step.instance)) end(step, InstanceStatus::kCancelled);
+}
+
+void stop_task(StepContext& step, size_t index) {
+  step.result.effects.push_back(stopping(step.instance, step.instance.calls[index]));
+  finish_task(step, index);
+}
+
+void stop_overdue_tasks(StepContext& step) {
+  Instance& instance = step.instance;
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    const Call& call = instance.calls[i];
+    const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= step.now; };
+    if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
+    stop_task(step, i);
+    if (instance.phase == Phase::kEnded) return;
+  }
+  step.visit().arm_calls();
+}
+
+}  // namespace millrace

@@ -1,0 +1,193 @@
+#include "orchestrator/engine/timeouts.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orchestrator/engine/control.h"
+#include "orchestrator/engine/runs.h"
+#include "orchestrator/engine/step_context.h"
+
+namespace millrace {
+namespace {
+
+Error timed_out(std::string_view which, TimePoint deadline) {
+  return {"direktiv.cancels.timeout", fmt::format("the workflow's `timeouts.{}` ran out at {}",
+                                                  which, format_rfc3339(deadline))};
+}
+
+bool waits_for_calls(const Instance& instance) {
+  return instance.phase == Phase::kWaiting && !instance.calls.empty();
+}
+
+/// The timeout of the state or of the whole that passed first, if one has.
+std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
+  std::optional<Timer> first;
+  const auto rank = [](const Timer& timer) {
+    return std::pair(timer.deadline, timer.kind != TimerKind::kExecution);
+  };
+  for (const Timer& timer : instance.timers) {
+    const bool is_timeout = timer.kind == TimerKind::kStateTimeout || !is_of_state(timer.kind);
+    if (!is_timeout || timer.deadline > now) continue;
+    if (!first || rank(timer) < rank(*first)) first = timer;
+  }
+  return first;
+}
+
+/// The first deadline of the calls, if it has passed.
+std::optional<TimePoint> first_overdue_call(const Instance& instance, TimePoint now) {
+  std::optional<TimePoint> first;
+  if (instance.paused) return first;
+  for (const Call& call : instance.calls) {
+    for (const auto& deadline : call.deadlines) {
+      if (deadline && *deadline <= now) first = std::min(first.value_or(*deadline), *deadline);
+    }
+  }
+  return first;
+}
+
+/// A timeout of the whole has passed: the instance ends.
+void run_out(StepContext& step, const Error& error, InstanceStatus status) {
+  if (step.instance.cancelling) status = InstanceStatus::kCancelled;
+  step.record_error(HistoryKind::kRaised, error);
+  note_failure(step);
+  fail(step, error, status, Retries::kNo);
+}
+
+/// Document 004: past its deadline an execution has failed, and `on_failure` has its chance to
+/// clean up. Document 001: it is timed out, and that is all.
+void execution_ran_out(StepContext& step, const Error& error) {
+  Instance& instance = step.instance;
+  const WorkflowTimeouts& timeouts = step.workflow.timeouts;
+  if (!timeouts.fails || instance.cancelling) {
+    return run_out(step, error, InstanceStatus::kTimedOut);
+  }
+  if (!timeouts.on_failure || instance.failing) {
+    instance.failing = true;
+    return run_out(step, error, InstanceStatus::kFailed);
+  }
+  step.record_error(HistoryKind::kRaised, error);
+  note_failure(step);
+  if (!instance.error) instance.error = error;
+  go_through_on_failure(step, error);
+}
+
+/// Timeouts in their order, then attempts: document 004, one that comes due when a deadline has
+/// passed is not made.
+void fire_calls(StepContext& step) {
+  while (waits_for_calls(step.instance) && fire_overdue(step)) {
+  }
+  if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
+  Visit visit = step.visit();
+  settle(step, visit, step.state().attempts_due(visit));
+}
+
+/// The next attempt of the state begins.
+void enter_again(StepContext& step) {
+  ++step.instance.attempt;
+  ++step.instance.step;
+  begin_state(step.instance, step.state().common(), step.now);
+}
+
+void fire(StepContext& step, const Timer& timer) {
+  const Instance& instance = step.instance;
+  // The history has each entry, also of a state that is left while it evaluates.
+  if (instance.parked && instance.phase == Phase::kEntering) step.record(HistoryKind::kEntered);
+  switch (timer.kind) {
+    case TimerKind::kStateTimeout:
+      return raise(step, {"direktiv.stateTimeout",
+                          fmt::format("state \"{}\" timed out at {}", step.state().common().id,
+                                      format_rfc3339(timer.deadline))});
+    case TimerKind::kDelay: {
+      step.record(HistoryKind::kElapsed);
+      Visit visit = step.visit();
+      return settle(step, visit, step.state().elapsed(visit));
+    }
+    case TimerKind::kRetry:
+      if (instance.awaits_run) return begin_next_run(step);
+      if (instance.calls.empty()) return enter_again(step);
+      [[fallthrough]];  // format 4 had no timer of its own for calls
+    case TimerKind::kCalls:
+      return fire_calls(step);
+    case TimerKind::kInterrupt:
+      return raise(step, timed_out("interrupt", timer.deadline), Retries::kNo);
+    case TimerKind::kKill:
+      return run_out(step, timed_out("kill", timer.deadline), InstanceStatus::kTimedOut);
+    case TimerKind::kRun:
+      return run_out(step,
+                     {"millrace.timeout.run",
+                      fmt::format("the run's timeout was {}", format_rfc3339(timer.deadline))},
+                     InstanceStatus::kTimedOut);
+    case TimerKind::kExecution:
+      return execution_ran_out(
+          step, {"millrace.timeout.execution",
+                 fmt::format("the execution's deadline was {}", format_rfc3339(timer.deadline))});
+  }
+}
+
+}  // namespace
+
+void arm(Instance& instance, const Timer& timer) {
+  const bool is_held = instance.paused && waits_for_resume(timer.kind);
+  (is_held ? instance.held_timers : instance.timers).push_back(timer);
+}
+
+void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span, TimePoint now) {
+  if (span) arm(instance, {kind, span->after(now)});
+}
+
+bool waits_for_resume(TimerKind kind) { return is_of_state(kind) || kind == TimerKind::kInterrupt; }
+
+void apply(StepContext& step, const Fired& fired) {
+  auto& timers = step.instance.timers;
+  Timer timer{fired.kind, fired.deadline};
+  if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return;
+  const auto execution = std::find_if(timers.begin(), timers.end(), [&](const Timer& one) {
+    return one.kind == TimerKind::kExecution && one.deadline <= fired.deadline;
+  });
+  if (execution != timers.end()) {
+    timer = *execution;  // where they fall together, it is first
+  } else if (fired.kind == TimerKind::kRetry) {
+    // No attempt begins past a deadline.
+    timer = first_overdue(step.instance, step.now).value_or(timer);
+  }
+  timers.erase(std::find(timers.begin(), timers.end(), timer));
+  fire(step, timer);
+  proceed(step);
+}
+
+void apply(StepContext& step, const Overdue&) {
+  while (waits_for_calls(step.instance) && fire_overdue(step)) {
+  }
+  if (step.result.changed) proceed(step);
+}
+
+bool fire_overdue(StepContext& step) {
+  Instance& instance = step.instance;
+  const std::optional<Timer> timer = first_overdue(instance, step.now);
+  const std::optional<TimePoint> call = first_overdue_call(instance, step.now);
+  if (!timer && !call) return false;
+  step.result.changed = true;
+  if (timer && (!call || timer->deadline <= *call)) {
+    std::erase(instance.timers, *timer);
+    fire(step, *timer);
+  } else if (instance.cancelling) {
+    stop_overdue_tasks(step);
+  } else {
+    Visit visit = step.visit();
+    settle(step, visit, step.state().overdue(visit, *call));
+  }
+  return true;
+}
+
+bool still_waits_for(StepContext& step, const Caller& call) {
+  while (waits_for(step.instance, call) && fire_overdue(step)) {
+  }
+  if (waits_for(step.instance, call)) return true;
+  if (step.result.changed) proceed(step);
+  return false;
+}
+
+}  // namespace millrace

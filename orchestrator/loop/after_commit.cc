@@ -1,0 +1,54 @@
+#include "orchestrator/loop/after_commit.h"
+
+#include <utility>
+#include <variant>
+
+#include "os/crash_point.h"
+
+namespace millrace {
+namespace {
+
+/// One overload for each action: a new one does not compile without.
+struct Perform {
+  const AfterCommitParts& parts;
+  FollowingTurns& next;
+
+  void operator()(NumberedMessage& message) const {
+    parts.outbox.committed(std::move(message), parts.sends);
+  }
+  void operator()(StartTask& task) const { parts.tasks.hand_out(task); }
+  void operator()(StopTask& task) const { parts.tasks.stop(task.task); }
+  void operator()(EndedTask& task) const { parts.tasks.forget(task.task); }
+  void operator()(StoredReport& report) const {
+    crash_point(CrashPoint::kToldStored);
+    report.stored();
+  }
+  void operator()(Evaluate& asked) const {
+    crash_point(CrashPoint::kEvaluating);
+    ++next.evaluations;
+    parts.evaluate(
+        std::move(asked.evaluation),
+        [&intake = parts.intake, space = asked.space, id = asked.instance, step = asked.step,
+         results = std::move(asked.before)](EvaluationResult result) mutable {
+          results.push_back(std::move(result));
+          intake.put(EvaluatedInput{space, id, step, std::move(results)});
+        });
+    crash_point(CrashPoint::kEvaluationAsked);
+  }
+  void operator()(Answer& answer) const {
+    parts.intake.answer(answer.request, std::move(answer.result));
+  }
+  void operator()(InstanceEnd& end) const { parts.end_waiters.on_end(end.instance); }
+  void operator()(ContinueInput& input) const { next.continues.push_back(input); }
+  void operator()(CommandInput& rest) const { next.commands.push_back(std::move(rest)); }
+};
+
+}  // namespace
+
+FollowingTurns perform(const AfterCommitParts& parts, std::vector<AfterCommit> actions) {
+  FollowingTurns next;
+  for (AfterCommit& action : actions) std::visit(Perform{parts, next}, action);
+  return next;
+}
+
+}  // namespace millrace

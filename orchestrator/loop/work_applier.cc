@@ -1,0 +1,147 @@
+#include "orchestrator/loop/work_applier.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "orchestrator/outgoing/messages.h"
+#include "os/crash_point.h"
+
+namespace millrace {
+
+/// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
+/// come before them, timers, commands, results. Acknowledgements and what became of webhooks step
+/// no instance.
+Status WorkApplier::apply(Work& work, Work& left, TimePoint now) {
+  using Then = Outbox::Then;
+  TRY(apply_acks(work, now, pressure_.store_is_full() ? Then::kErase : Then::kKeep));
+  TRY(apply_webhook_results(work.webhook_results, now));
+  if (!pressure_.is_on()) TRY(engine_.batch.go_on(now));
+  for (const ContinueInput& one : work.continues) TRY(engine_.batch.apply(now, one));
+  TRY(apply_deliveries(work.deliveries, left, now));
+  TRY(fire_until(now, now, is_behind(left)));
+  TRY(apply_commands(work.commands, now));
+  for (const EvaluatedInput& one : work.evaluated) {
+    TRY(engine_.batch.apply(now, one));
+    crash_point(CrashPoint::kResultApplied);
+  }
+  TRY(apply_tasks(work.tasks, now));
+  return engine_.batch.purge();
+}
+
+/// Acknowledgements count first: those that came before the stream was asked for its state say what
+/// was in it then.
+Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::Then then) {
+  Outbox& outbox = engine_.outbox;
+  for (const auto& [number, ack, openings] : work.acks) {
+    TRY(outbox.settle(engine_.tx, number, ack, openings, engine_.clock.elapsed(), then));
+    crash_point(CrashPoint::kAckApplied);
+  }
+  outbox.end_settling(engine_.tx, engine_.batch.cursor().stream_created, now);
+  for (const auto& [opened, openings] : work.stream_changes) {
+    if (!opened) continue;
+    outbox.stream_opened(engine_.tx, opened->position.stream_created, opened->intact_to, openings);
+  }
+  return {};
+}
+
+/// What is given up becomes a dead letter.
+Status WorkApplier::apply_webhook_results(const std::vector<WebhookResult>& results,
+                                          TimePoint now) {
+  for (const WebhookResult& result : results) {
+    const auto given_up = TRY(engine_.hooks.settle(engine_.tx, result, now));
+    crash_point(CrashPoint::kDeliveryApplied);
+    if (given_up) TRY(engine_.batch.set_aside(*given_up, result.failure->error));
+  }
+  return {};
+}
+
+/// As many as one batch should; the others are left for the next one.
+Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left, TimePoint now) {
+  auto next = deliveries.begin();
+  for (; next != deliveries.end() && !engine_.batch.is_full(); ++next) TRY(apply(*next, now));
+  left.deliveries.insert(left.deliveries.begin(), std::make_move_iterator(next),
+                         std::make_move_iterator(deliveries.end()));
+  deliveries.erase(next, deliveries.end());
+  return {};
+}
+
+Status WorkApplier::apply(const Delivery& delivery, TimePoint now) {
+  if (const auto* event = std::get_if<EventInput>(&delivery)) return apply_event(*event, now);
+  if (const auto* unreadable = std::get_if<UnreadableInput>(&delivery)) {
+    caught_up_ = !unreadable->more;
+    return engine_.batch.apply(now, *unreadable);
+  }
+  const auto* const opened = std::get_if<StreamOpened>(&delivery);
+  caught_up_ = std::holds_alternative<CaughtUp>(delivery);
+  if (!caught_up_) connected_ = opened != nullptr;
+  if (opened == nullptr) return {};
+  const int64_t before = engine_.batch.cursor().stream_created;
+  if (before != 0 && before != opened->position.stream_created) poison_ = 0;  // another stream
+  engine_.batch.stream_opened(opened->position);
+  return {};
+}
+
+Status WorkApplier::apply_event(const EventInput& event, TimePoint now) {
+  // What the stream still holds comes behind this one.
+  TRY(fire_until(std::min(event.stamped, now), now, false));
+  caught_up_ = !event.more;
+  if (event.sequence == poison_) {
+    return engine_.batch.apply(
+        now, UnreadableInput{.sequence = event.sequence,
+                             .stamped = event.stamped,
+                             .reason = {std::string(kPoison),
+                                        "the process died again and again while it applied this "
+                                        "event"},
+                             .message = event_message(event.space, event.event.event())});
+  }
+  TRY(engine_.batch.apply(now, event));
+  crash_point(CrashPoint::kEventApplied);
+  return {};
+}
+
+/// Whether the stream may still hold events that came before now.
+bool WorkApplier::is_behind(const Work& left) const {
+  return !caught_up_ || !left.deliveries.empty() || intake_.has_deliveries();
+}
+
+/// Fires what is due at `time`; with `hold`, what an event may overtake is held back. Ticks of
+/// schedules wait as long as new work has to: then they come as one (Schedules).
+Status WorkApplier::fire_until(TimePoint time, TimePoint now, bool hold) {
+  const bool ticks = !pressure_.is_on();
+  for (TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
+    if (hold && TRY(engine_.batch.may_be_overtaken(now, timer))) {
+      engine_.timers.hold(std::move(timer));
+    } else if (!ticks && is_tick(timer)) {
+      engine_.timers.put_back_tick(std::move(timer));
+    } else {
+      TRY(engine_.batch.apply(now, timer));
+      crash_point(CrashPoint::kTimerApplied);
+    }
+  }
+  return {};
+}
+
+Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, TimePoint now) {
+  for (const CommandInput& one : commands) {
+    TRY(engine_.batch.apply(now, one));
+    crash_point(CrashPoint::kCommandApplied);
+  }
+  return {};
+}
+
+/// Reports, and then tasks that have been silent for too long.
+Status WorkApplier::apply_tasks(const std::vector<TaskInput>& tasks, TimePoint now) {
+  for (const TaskInput& one : tasks) {
+    TRY(engine_.batch.apply(now, one));
+    crash_point(CrashPoint::kResultApplied);
+  }
+  for (const InstanceId& task : engine_.tasks.silent()) {
+    TRY(engine_.batch.apply(now, SilenceInput{task}));
+  }
+  return {};
+}
+
+}  // namespace millrace

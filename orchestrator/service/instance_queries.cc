@@ -1,0 +1,172 @@
+// Queries about instances and their history.
+#include <algorithm>
+
+#include "orchestrator/batch/check_instance.h"
+#include "orchestrator/service/page.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+/// `begun`: a worker is known to work on its attempt.
+std::string_view to_string(Call::Status status, bool begun) {
+  switch (status) {
+    case Call::Status::kQueued:
+      return "queued";
+    case Call::Status::kRunning:
+      return begun ? "running" : "scheduled";
+    case Call::Status::kBetween:
+      return "retrying";
+    case Call::Status::kDone:
+      return "complete";
+    case Call::Status::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+Json to_json(const Instance& instance, const BegunTasks& begun) {
+  Json items = Json::array();
+  for (const Call& call : instance.calls) {
+    const bool has_begun = call.begun || begun.contains(call.id);
+    Json json{{"status", to_string(call.status, has_begun)}, {"attempt", call.attempt}};
+    if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
+    if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
+    if (const auto& last = call.last_error) {
+      const Error& error = last->error;
+      json["lastError"] = shown_detail({{"code", error.code}, {"message", error.message}},
+                                       instance.sealed || call.sealed);
+      json["lastError"]["at"] = format_rfc3339(last->at);
+    }
+    for (size_t i = 0; i < kTimeoutKinds; ++i) {
+      if (!call.deadlines[i]) continue;
+      const std::string_view code = error_code(static_cast<TimeoutKind>(i));
+      json["deadlines"][std::string(code.substr(code.rfind('.') + 1))] =
+          format_rfc3339(*call.deadlines[i]);
+    }
+    items.push_back(std::move(json));
+  }
+  return items;
+}
+
+}  // namespace
+
+Result<Json> Queries::head(const View& view, const Instance& instance) {
+  const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));
+  if (instance.state >= workflow->states.size()) {
+    return tl::unexpected(
+        damaged_instance(instance.space, instance.id, "it is in a state that its workflow lacks"));
+  }
+  Json json{{"id", to_string(instance.id)},
+            {"workflow", workflow->id},
+            {"revision", instance.revision.number},
+            {"status", to_string(instance.status)},
+            {"state", workflow->states[instance.state]->common().id},
+            {"startedAt", format_rfc3339(instance.started_at)}};
+  if (instance.ended_at) json["endedAt"] = format_rfc3339(*instance.ended_at);
+  if (instance.error) json["error"] = shown_detail(to_json(*instance.error), instance.sealed);
+  if (instance.sealed) json["sealed"] = true;
+  if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
+  for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kRetry) json["nextRetryAt"] = format_rfc3339(timer.deadline);
+  }
+  if (const auto deadline = first_deadline(instance)) json["deadline"] = format_rfc3339(*deadline);
+  if (instance.run > 1) json["run"] = instance.run;
+  if (instance.caller) json["parent"] = to_string(instance.caller->instance);
+  return json;
+}
+
+Result<Json> Queries::instances(const View& view, std::string_view space,
+                                const InstanceFilter& filter) {
+  const NamespaceNumber number = TRY(find_namespace(view, space));
+  std::optional<WorkflowNumber> workflow;
+  if (!filter.workflow.empty()) workflow = TRY(find_workflow(view, space, filter.workflow)).number;
+  std::optional<InstanceId> before;
+  if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
+
+  Page page(filter.limit);
+  Status status;
+  const auto see = [&](const Instance& one) {
+    if (filter.since && one.started_at < *filter.since) return false;
+    if (workflow && one.revision.workflow != *workflow) return true;
+    const auto& wanted = filter.statuses;
+    const bool has_status = std::find(wanted.begin(), wanted.end(), one.status) != wanted.end();
+    if (!wanted.empty() && !has_status) return true;
+    if (!page.has_room()) return false;
+    Result<Json> json = head(view, one);
+    if (json) {
+      page.add(std::move(*json), to_string(one.id));
+    } else if (is_damaged_row(json.error())) {
+      page.add(damaged_item(one.id, json.error()), to_string(one.id));
+    } else {
+      status = tl::unexpected(json.error());
+    }
+    return status.has_value();
+  };
+  const auto see_damaged = [&](const InstanceId& id, const Error& error) {
+    if (workflow || !filter.statuses.empty()) return true;  // which ones they are is not known
+    if (!page.has_room()) return false;
+    page.add(damaged_item(id, error), to_string(id));
+    return true;
+  };
+  TRY(each_instance_backward(view, number, before, see, see_damaged));
+  TRY(std::move(status));
+  return std::move(page).json();
+}
+
+Result<Json> Queries::instance(const View& view, std::string_view space, const InstanceId& id) {
+  const Instance found = TRY(find_instance(view, space, id));
+  Json json = TRY(head(view, found));
+  json["input"] = shown(found.input, found.sealed);
+  json["data"] = shown(found.data, found.sealed);
+  uint32_t attempt = found.attempt;
+  if (!found.calls.empty()) {
+    json["calls"] = to_json(found, begun_);
+    std::optional<TimePoint> next_retry;
+    std::optional<TimePoint> deadline = first_deadline(found);
+    const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {
+      if (at) first = std::min(first.value_or(*at), *at);
+    };
+    for (const Call& call : found.calls) {
+      attempt = std::max(attempt, call.attempt);
+      sooner(next_retry, call.retry_at);
+      for (const auto& one : call.deadlines) sooner(deadline, one);
+    }
+    if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
+    if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  }
+  const bool has_failed = has_ended(found.status) && found.failed_attempt > 0;
+  json["attempt"] = has_failed ? found.failed_attempt : attempt;
+  if (!has_ended(found.status)) {
+    const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
+    const TimePoint now = std::max(TRY(read_engine_time(view)), found.started_at);
+    const Status fits = check_instance(*workflow, found, now);
+    if (!fits) json["damage"] = fits.error().message;
+  }
+  if (has_ended(found.status)) json["output"] = json["data"];
+  return json;
+}
+
+Result<Json> Queries::history(const View& view, std::string_view space, const InstanceId& id) {
+  const Instance found = TRY(find_instance(view, space, id));
+  Json items = Json::array();
+  for (const HistoryRecord& record : TRY(read_history(view, found))) {
+    Json json{{"number", items.size() + 1},
+              {"time", format_rfc3339(record.time)},
+              {"kind", to_string(record.kind)}};
+    if (!record.state.empty()) json["state"] = record.state;
+    if (!record.detail.is_null())
+      json["detail"] = shown_detail(record.detail.value(), found.sealed);
+    if (record.data) json["data"] = shown(*record.data, found.sealed);
+    items.push_back(std::move(json));
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,57 @@
+// Queries about what waits for events: starts of workflows and instances.
+#include "orchestrator/service/page.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+
+namespace millrace {
+
+Result<Json> Queries::listeners(const View& view, std::string_view space, size_t limit,
+                                std::string_view cursor) {
+  const NamespaceNumber number = TRY(find_namespace(view, space));
+  Page page(limit);
+  if (cursor.empty()) {
+    // Not by TRY: g++ 12 warns that the map of a failed result is freed.
+    const Result<Workflows> known = workflows_of(view, space);
+    if (!known) return tl::unexpected(known.error());
+    for (const auto& [id, record] : *known) {
+      const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
+      for (const StartEvent& event : workflow->start.events) {
+        Json json = to_json(event.filter);
+        json["kind"] = "start";
+        json["workflow"] = id;
+        page.add(std::move(json));
+      }
+    }
+  }
+  std::optional<InstanceId> before;
+  if (!cursor.empty()) before = TRY(parse_instance_id(cursor));
+  Status status;
+  const auto see = [&](const Instance& one) {
+    if (one.listeners.empty()) return true;
+    if (!page.has_room()) return false;
+    Result<Json> described = head(view, one);
+    if (!described && is_damaged_row(described.error())) return true;
+    if (!described) {
+      status = tl::unexpected(described.error());
+      return false;
+    }
+    for (const Listener& listener : one.listeners) {
+      Json json = to_json(listener.filter, one.sealed);
+      json["kind"] = "instance";
+      json["workflow"] = (*described)["workflow"];
+      json["instance"] = (*described)["id"];
+      json["state"] = (*described)["state"];
+      if (described->contains("deadline")) json["deadline"] = (*described)["deadline"];
+      page.add(std::move(json), to_string(one.id));
+    }
+    return true;
+  };
+  TRY(each_instance_backward(view, number, before, see,
+                             [](const InstanceId&, const Error&) { return true; }));
+  TRY(std::move(status));
+  return std::move(page).json();
+}
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+// Page: a list as queries answer it, {"items":[…],"next"}: as many items as were asked for, and the
+// cursor of the page behind it, null on the last page. Any thread, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/json.h"
+
+namespace millrace {
+
+class Page {
+ public:
+  /// `limit`: how many items; more than none.
+  explicit Page(size_t limit) : limit_(limit) {}
+
+  /// Whether another item may be added. If not, there is a page behind this one.
+  bool has_room() {
+    if (items_.size() < limit_ || !last_) return true;
+    next_ = *last_;
+    return false;
+  }
+
+  /// Adds an item; `cursor` is where a page behind it begins. Without a cursor it never ends a
+  /// page.
+  void add(Json item, std::optional<std::string> cursor = std::nullopt) {
+    items_.push_back(std::move(item));
+    if (cursor) last_ = std::move(cursor);
+  }
+
+  Json json() && { return {{"items", std::move(items_)}, {"next", std::move(next_)}}; }
+
+ private:
+  const size_t limit_;
+  Json items_ = Json::array();
+  Json next_ = nullptr;
+  std::optional<std::string> last_;  ///< cursor of the last item that has one
+};
+
+}  // namespace millrace

@@ -1,0 +1,82 @@
+#include "orchestrator/service/shapes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "orchestrator/store/rows/damage.h"
+
+namespace millrace {
+namespace {
+
+/// Stands in a sealed instance for what it holds.
+constexpr const char* kWithheld = "(sealed)";
+
+/// Members of a record's detail that the engine or a definition has put there, and not the data.
+constexpr std::array<std::string_view, 18> kOwnWords = {
+    "async",    "at",       "attempt", "by",    "code",     "deadLetter",
+    "error",    "function", "id",      "index", "instance", "parent",
+    "revision", "run",      "status",  "task",  "tick",     "workflow"};
+
+/// When it started, by its id.
+TimePoint time_of(const InstanceId& id) {
+  int64_t millis = 0;
+  for (size_t i = 0; i < 6; ++i) millis = millis << 8 | id.bytes[i];
+  return std::min(from_millis(millis), kLastTime);
+}
+
+}  // namespace
+
+Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
+
+Json shown_detail(Json detail, bool sealed) {
+  if (!sealed) return detail;
+  if (!detail.is_object()) return kWithheld;
+  for (const auto& [key, value] : detail.items()) {
+    if (std::find(kOwnWords.begin(), kOwnWords.end(), key) == kOwnWords.end()) value = kWithheld;
+  }
+  return detail;
+}
+
+Json to_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
+
+Json to_json(const EventFilter& filter, bool sealed) {
+  Json context = Json::object();
+  for (const Predicate& predicate : filter.predicates) {
+    const char* const how = predicate.kind == Predicate::Kind::kEquals ? "equals" : "pattern";
+    context[predicate.attribute] = {{how, sealed ? kWithheld : predicate.text}};
+  }
+  return {{"type", filter.type}, {"context", std::move(context)}};
+}
+
+std::string_view to_string(Start::Kind kind) {
+  switch (kind) {
+    case Start::Kind::kDefault:
+      return "default";
+    case Start::Kind::kEvent:
+      return "event";
+    case Start::Kind::kEventsXor:
+      return "eventsXor";
+    case Start::Kind::kEventsAnd:
+      return "eventsAnd";
+    case Start::Kind::kScheduled:
+      return "scheduled";
+  }
+  return "unknown";
+}
+
+std::optional<TimePoint> first_deadline(const Instance& instance) {
+  std::optional<TimePoint> first;
+  for (const Timer& timer : instance.timers) {
+    if (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry) continue;
+    first = std::min(first.value_or(timer.deadline), timer.deadline);
+  }
+  return first;
+}
+
+Json damaged_item(const InstanceId& id, const Error& error) {
+  return {{"id", to_string(id)},    {"workflow", ""}, {"revision", 0},
+          {"status", "damaged"},    {"state", ""},    {"startedAt", format_rfc3339(time_of(id))},
+          {"damage", error.message}};
+}
+
+}  // namespace millrace

@@ -1,0 +1,67 @@
+// Queries about variables and secrets.
+#include <fmt/format.h>
+
+#include "orchestrator/batch/commands/variable_owner.h"
+#include "orchestrator/service/page.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
+
+namespace millrace {
+
+Result<VariableOwner> Queries::owner_of(const View& view, const VariablePlace& place) {
+  return find_owner(
+      place,
+      {.find_namespace = [&](std::string_view ns) { return find_namespace(view, ns); },
+       .find_workflow = [&](std::string_view ns, std::string_view id) -> Result<WorkflowNumber> {
+         return TRY(find_workflow(view, ns, id)).number;
+       },
+       .check_instance = [&](NamespaceNumber, const InstanceId& id) -> Status {
+         TRY(find_instance(view, place.space, id));
+         return {};
+       }});
+}
+
+Result<Json> Queries::variables(const View& view, const VariablePlace& place, size_t limit,
+                                std::string_view cursor) {
+  const VariableOwner owner = TRY(owner_of(view, place));
+  Page page(limit);
+  TRY(each_variable(view, owner, cursor, [&](std::string_view key, const Variable& variable) {
+    if (!page.has_room()) return false;
+    Json item{
+        {"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}};
+    if (variable.sealed) item["sealed"] = true;
+    page.add(std::move(item), std::string(key));
+    return true;
+  }));
+  return std::move(page).json();
+}
+
+Result<Variable> Queries::variable(const View& view, const VariablePlace& place,
+                                   std::string_view key) {
+  const VariableName name{TRY(owner_of(view, place)), std::string(key)};
+  auto found = TRY(read_variable(view, name));
+  if (!found) return tl::unexpected(no_variable(key));
+  if (found->sealed) {
+    return fail(
+        "variable.sealed",
+        fmt::format("variable \"{}\" was set by an instance that holds a secret; it is told "
+                    "to instances only",
+                    key));
+  }
+  return std::move(*found);
+}
+
+Result<Json> Queries::secrets(const View& view, std::string_view space, size_t limit,
+                              std::string_view cursor) {
+  const NamespaceNumber number = TRY(find_namespace(view, space));
+  Page page(limit);
+  TRY(each_secret(view, number, cursor, [&](std::string_view name) {
+    if (!page.has_room()) return false;
+    page.add({{"name", name}}, std::string(name));
+    return true;
+  }));
+  return std::move(page).json();
+}
+
+}  // namespace millrace

@@ -1,0 +1,109 @@
+// Queries about workflows and their schedules.
+#include <fmt/format.h>
+
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+/// The number of ticks that the query about one schedule answers.
+constexpr size_t kUpcoming = 5;
+
+}  // namespace
+
+Result<Json> Queries::workflows(const View& view, std::string_view space) {
+  const Workflows known = TRY(workflows_of(view, space));
+  Json items = Json::array();
+  for (const auto& [id, record] : known) {
+    const Revision revision{record.number, record.latest};
+    const auto workflow = TRY(definitions_.find_or_load(view, revision));
+    const auto stored = TRY(read_definition(view, revision));
+    items.push_back({{"id", id},
+                     {"revision", record.latest},
+                     {"start", to_string(workflow->start.kind)},
+                     {"name", workflow->name},
+                     {"paused", record.paused},
+                     {"updatedAt", format_rfc3339(stored->created_at)}});
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::workflow(const View& view, std::string_view space, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, id));
+  const Revision revision{record.number, record.latest};
+  const auto workflow = TRY(definitions_.find_or_load(view, revision));
+  const auto stored = TRY(read_definition(view, revision));
+  Json states = Json::array();
+  for (const auto& state : workflow->states) {
+    states.push_back({{"id", state->common().id}, {"type", state->common().type}});
+  }
+  return Json{{"id", id},
+              {"revision", record.latest},
+              {"name", workflow->name},
+              {"description", workflow->description},
+              {"version", workflow->version},
+              {"start", to_string(workflow->start.kind)},
+              {"states", std::move(states)},
+              {"paused", record.paused},
+              {"updatedAt", format_rfc3339(stored->created_at)},
+              {"definition", stored->text}};
+}
+
+Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, id));
+  Json items = Json::array();
+  TRY(each_definition(
+      view, record.number,
+      [&](uint32_t number, const DefinitionRecord& stored) {
+        items.push_back({{"revision", number},
+                         {"createdAt", format_rfc3339(stored.created_at)},
+                         {"definition", stored.text}});
+      },
+      [](const Error&) {}));
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::schedule(const View& view, std::string_view id, const WorkflowRecord& record,
+                               size_t upcoming) {
+  const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
+  const Start& start = workflow->start;
+  if (start.kind != Start::Kind::kScheduled) return Json();
+  Json json{{"workflow", id}, {"paused", record.paused}};
+  if (!start.cron) return json;
+  json["cron"] = start.cron->text();
+  json["zone"] = start.cron->zone();
+  const auto row = TRY(read_schedule(view, record.number));
+  if (!row) return tl::unexpected(damaged_schedule(record.number, "it is missing"));
+  if (row->last) json["lastTick"] = format_rfc3339(*row->last);
+  TimePoint tick = start.cron->next(row->from);
+  json["nextTick"] = format_rfc3339(tick);
+  for (; upcoming > 0; --upcoming, tick = start.cron->next(tick)) {
+    json["upcoming"].push_back(format_rfc3339(tick));
+  }
+  return json;
+}
+
+Result<Json> Queries::schedules(const View& view, std::string_view space) {
+  const Workflows known = TRY(workflows_of(view, space));
+  Json items = Json::array();
+  for (const auto& [id, record] : known) {
+    Json item = TRY(schedule(view, id, record, 0));
+    if (!item.is_null()) items.push_back(std::move(item));
+  }
+  return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::schedule(const View& view, std::string_view space,
+                               std::string_view workflow) {
+  const WorkflowRecord record = TRY(find_workflow(view, space, workflow));
+  Json json = TRY(schedule(view, workflow, record, kUpcoming));
+  if (json.is_null()) {
+    return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", workflow));
+  }
+  return json;
+}
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+#include "orchestrator/store/rows/call_rows.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+/// Calls have tasks and timeouts since version 2, and their last error since version 3.
+constexpr uint8_t kCallVersion = 3;
+
+std::string call_key(const std::string& prefix, size_t index) {
+  Writer key;
+  key.raw(part_key(prefix, Part::kCall));
+  key.u32(static_cast<uint32_t>(index));
+  return key.take();
+}
+
+bool stands_as(const Call& call, const Call& row) {
+  return call.status == row.status && call.attempt == row.attempt && call.id == row.id &&
+         call.retry_at == row.retry_at && call.begun == row.begun &&
+         call.deadlines == row.deadlines && call.input.shared_text() == row.input.shared_text() &&
+         call.result.shared_text() == row.result.shared_text();
+}
+
+}  // namespace
+
+std::string encode_call(const Call& call) {
+  Writer writer = begin_record(kCallVersion);
+  put_enum(writer, call.status);
+  writer.varint(call.attempt);
+  writer.id(call.id.bytes);
+  put_optional(writer, call.retry_at, put_time);
+  writer.bytes(call.input.text());
+  writer.bytes(call.result.text());
+  writer.boolean(call.outside);
+  writer.boolean(call.begun);
+  put_optional(writer, call.first_at, put_time);
+  for (const auto& deadline : call.deadlines) put_optional(writer, deadline, put_time);
+  put_optional(writer, call.last_error, [](Writer& to, const CallFailure& failure) {
+    put_error(to, failure.error);
+    put_time(to, failure.at);
+  });
+  return writer.take();
+}
+
+Result<Call> decode_call(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kCallVersion);
+  Call call;
+  call.status = get_enum(reader, Call::Status::kFailed);
+  call.attempt = get_u32(reader);
+  call.id.bytes = reader.id();
+  call.retry_at = get_optional(reader, get_time);
+  call.input = get_json(reader);
+  call.result = get_json(reader);
+  if (version >= 2) {
+    call.outside = reader.boolean();
+    call.begun = reader.boolean();
+    call.first_at = get_optional(reader, get_time);
+    for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
+  }
+  if (version >= 3) {
+    call.last_error = get_optional(reader, [](Reader& from) {
+      Error error = get_error(from);
+      return CallFailure{.error = std::move(error), .at = get_time(from)};
+    });
+  }
+  return end_record(reader, std::move(call), "call");
+}
+
+Status read_calls(const View& view, Table table, const std::string& prefix,
+                  std::vector<Call>& calls) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::string key = call_key(prefix, i);
+    auto call = TRY(read(view, table, key, decode_call));
+    if (!call) {
+      return missing_row(table, key, fmt::format(", and the head tells of {} calls", calls.size()));
+    }
+    calls[i] = std::move(*call);
+  }
+  return {};
+}
+
+void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
+                 const std::vector<Call>& before) {
+  const std::vector<Call>& calls = instance.calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (i < before.size() && stands_as(calls[i], before[i])) continue;
+    rows::put(tx, Table::kLive, call_key(prefix, i), encode_call(calls[i]),
+              instance.sealed || calls[i].sealed);
+  }
+  for (size_t i = calls.size(); i < before.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
+}
+
+}  // namespace millrace

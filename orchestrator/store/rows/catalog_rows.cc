@@ -1,0 +1,220 @@
+#include "orchestrator/store/rows/catalog_rows.h"
+
+#include <utility>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+/// Namespaces have settings since version 2.
+constexpr uint8_t kNamespaceVersion = 2;
+
+/// Workflows may be paused since version 2, and tell their groups from older ones since version 3.
+constexpr uint8_t kWorkflowVersion = 3;
+
+/// Schedules know their first tick since version 2.
+constexpr uint8_t kScheduleVersion = 2;
+
+std::string definition_key(Revision revision) {
+  Writer key;
+  key.u32(static_cast<uint32_t>(revision.workflow));
+  key.u32(revision.number);
+  return key.take();
+}
+
+}  // namespace
+
+// Namespaces.
+
+std::string encode(const NamespaceRecord& record) {
+  Writer writer = begin_record(kNamespaceVersion);
+  writer.varint(static_cast<uint32_t>(record.number));
+  put_time(writer, record.created_at);
+  writer.bytes(record.settings);
+  return writer.take();
+}
+
+Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kNamespaceVersion);
+  NamespaceRecord record;
+  record.number = NamespaceNumber(get_u32(reader));
+  record.created_at = get_time(reader);
+  if (version >= 2) record.settings = get_string(reader);
+  return end_record(reader, record, "namespace");
+}
+
+Status each_namespace(
+    const View& view,
+    const std::function<void(std::string_view name, const NamespaceRecord&)>& see) {
+  return walk(view, Table::kNamespaces, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(key, TRY(rows::decode(view, Table::kNamespaces, key, value, decode_namespace)));
+                return true;
+              });
+}
+
+Result<std::optional<NamespaceRecord>> read_namespace(const View& view, std::string_view name) {
+  return read(view, Table::kNamespaces, name, decode_namespace);
+}
+
+void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record) {
+  tx.put(Table::kNamespaces, name, encode(record));
+}
+
+void erase_namespace(Transaction& tx, std::string_view name) { tx.erase(Table::kNamespaces, name); }
+
+// Workflows.
+
+std::string encode(const WorkflowRecord& record) {
+  Writer writer = begin_record(kWorkflowVersion);
+  writer.varint(static_cast<uint32_t>(record.number));
+  writer.varint(record.latest);
+  writer.boolean(record.paused);
+  writer.varint(record.groups_from);
+  return writer.take();
+}
+
+Result<WorkflowRecord> decode_workflow(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kWorkflowVersion);
+  WorkflowRecord record;
+  record.number = WorkflowNumber(get_u32(reader));
+  record.latest = get_u32(reader);
+  if (version >= 2) record.paused = reader.boolean();
+  if (version >= 3) record.groups_from = get_u32(reader);
+  return end_record(reader, record, "workflow");
+}
+
+Status each_workflow(const View& view,
+                     const std::function<void(NamespaceNumber space, std::string_view id,
+                                              const WorkflowRecord&)>& see) {
+  return walk(view, Table::kWorkflows, {}, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader reader(key);
+                const auto space = NamespaceNumber(reader.u32());
+                see(space, reader.rest(),
+                    TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
+                return true;
+              });
+}
+
+Status each_workflow(const View& view, NamespaceNumber space,
+                     const std::function<void(std::string_view id, const WorkflowRecord&)>& see) {
+  const std::string prefix = space_prefix(space);
+  return walk(view, Table::kWorkflows, prefix, {},
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                see(key.substr(prefix.size()),
+                    TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
+                return true;
+              });
+}
+
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+                                                    std::string_view id) {
+  return read(view, Table::kWorkflows, space_prefix(space).append(id), decode_workflow);
+}
+
+void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
+                    const WorkflowRecord& record) {
+  tx.put(Table::kWorkflows, space_prefix(space).append(id), encode(record));
+}
+
+void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id) {
+  tx.erase(Table::kWorkflows, space_prefix(space).append(id));
+}
+
+Error damaged_workflow(NamespaceNumber space, std::string_view id, std::string_view what) {
+  return damaged_row(Table::kWorkflows, space_prefix(space).append(id), what);
+}
+
+// Definitions.
+
+std::string encode(const DefinitionRecord& record) {
+  Writer writer = begin_record();
+  put_time(writer, record.created_at);
+  writer.bytes(record.text);
+  return writer.take();
+}
+
+Result<DefinitionRecord> decode_definition(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  DefinitionRecord record;
+  record.created_at = get_time(reader);
+  record.text = get_string(reader);
+  return end_record(reader, std::move(record), "definition");
+}
+
+Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision) {
+  return read(view, Table::kDefinitions, definition_key(revision), decode_definition);
+}
+
+Status each_definition(const View& view, WorkflowNumber workflow,
+                       const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
+                       const OnDamage& damaged) {
+  const std::string prefix = workflow_prefix(workflow);
+  view.scan(Table::kDefinitions, prefix, {}, Direction::kBackward,
+            [&](std::string_view key, std::string_view value) {
+              const auto record =
+                  rows::decode(view, Table::kDefinitions, key, value, decode_definition);
+              if (record) {
+                see(Reader(key.substr(prefix.size())).u32(), *record);
+              } else {
+                damaged(record.error());
+              }
+              return true;
+            });
+  return view.status();
+}
+
+void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record) {
+  tx.put(Table::kDefinitions, definition_key(revision), encode(record));
+}
+
+Error damaged_definition(Revision revision, std::string_view what) {
+  return damaged_row(Table::kDefinitions, definition_key(revision), what);
+}
+
+// Schedules.
+
+std::string encode(const ScheduleRecord& record) {
+  Writer writer = begin_record(kScheduleVersion);
+  put_time(writer, record.from);
+  put_optional(writer, record.last, put_time);
+  put_optional(writer, record.first, put_time);
+  return writer.take();
+}
+
+Result<ScheduleRecord> decode_schedule(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kScheduleVersion);
+  ScheduleRecord record;
+  record.from = get_time(reader);
+  record.last = get_optional(reader, get_time);
+  if (version >= 2) record.first = get_optional(reader, get_time);
+  return end_record(reader, record, "schedule");
+}
+
+void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record) {
+  tx.put(Table::kSchedules, workflow_prefix(workflow), encode(record));
+}
+
+void erase_schedule(Transaction& tx, WorkflowNumber workflow) {
+  tx.erase(Table::kSchedules, workflow_prefix(workflow));
+}
+
+Result<std::optional<ScheduleRecord>> read_schedule(const View& view, WorkflowNumber workflow) {
+  return read(view, Table::kSchedules, workflow_prefix(workflow), decode_schedule);
+}
+
+Error damaged_schedule(WorkflowNumber workflow, std::string_view what) {
+  return damaged_row(Table::kSchedules, workflow_prefix(workflow), what);
+}
+
+}  // namespace millrace

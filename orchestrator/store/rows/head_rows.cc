@@ -1,0 +1,321 @@
+#include "orchestrator/store/rows/head_rows.h"
+
+#include <utility>
+
+#include "base/codec.h"
+#include "language/own_policy.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
+/// version 4, since version 5 whence policies count and whether the failed state's data is kept,
+/// and the attempts of the failed state since version 6.
+constexpr uint8_t kHeadVersion = 6;
+
+// The flags of a head. On disk: never renumber.
+constexpr uint8_t kAwaitsRun = 1;
+constexpr uint8_t kFailing = 2;
+constexpr uint8_t kPausedNow = 4;
+constexpr uint8_t kCancelling = 8;
+constexpr uint8_t kRetried = 16;
+constexpr uint8_t kHasFailedData = 32;
+
+void put_listener(Writer& writer, const Listener& listener) {
+  writer.varint(listener.entry);
+  writer.bytes(listener.filter.type);
+  writer.varint(listener.filter.predicates.size());
+  for (const Predicate& predicate : listener.filter.predicates) {
+    put_enum(writer, predicate.kind);
+    writer.bytes(predicate.attribute);
+    writer.bytes(predicate.text);
+  }
+}
+
+Listener get_listener(Reader& reader) {
+  Listener listener{.entry = get_u32(reader), .filter = {.type = get_string(reader)}};
+  const size_t count = reader.count();
+  for (size_t i = 0; i < count; ++i) {
+    Predicate predicate;
+    predicate.kind = get_enum(reader, Predicate::Kind::kPattern);
+    predicate.attribute = get_string(reader);
+    predicate.text = get_string(reader);
+    listener.filter.predicates.push_back(std::move(predicate));
+  }
+  return listener;
+}
+
+void put_timers(Writer& writer, const std::vector<Timer>& timers) {
+  writer.varint(timers.size());
+  for (const Timer& timer : timers) {
+    put_enum(writer, timer.kind);
+    put_time(writer, timer.deadline);
+  }
+}
+
+std::vector<Timer> get_timers(Reader& reader) {
+  std::vector<Timer> timers;
+  for (size_t left = reader.count(); left > 0; --left) {
+    const auto kind = get_enum(reader, TimerKind::kCalls);
+    timers.push_back({.kind = kind, .deadline = get_time(reader)});
+  }
+  return timers;
+}
+
+}  // namespace
+
+// Their keys and bytes.
+
+std::string part_key(std::string prefix, Part part) {
+  prefix.push_back(static_cast<char>(part));
+  return prefix;
+}
+
+std::string encode_head(const Instance& instance) {
+  Writer writer = begin_record(kHeadVersion);
+  writer.id(instance.id.bytes);
+  writer.varint(static_cast<uint32_t>(instance.space));
+  writer.varint(static_cast<uint32_t>(instance.revision.workflow));
+  writer.varint(instance.revision.number);
+  put_enum(writer, instance.status);
+  put_enum(writer, instance.phase);
+  writer.varint(instance.state);
+  writer.varint(instance.exit);
+  writer.varint(instance.step);
+  writer.varint(instance.transitions);
+  writer.boolean(instance.parked);
+  put_time(writer, instance.started_at);
+  put_optional(writer, instance.ended_at, put_time);
+  writer.varint(instance.listen_from);
+  writer.varint(instance.history_count);
+  writer.varint(instance.last_history);
+  writer.varint(instance.listeners.size());
+  for (const Listener& listener : instance.listeners) put_listener(writer, listener);
+  put_timers(writer, instance.timers);
+  put_optional(writer, instance.error, put_error);
+  writer.bytes(instance.failed_state);
+  writer.bytes(instance.idempotency_key);
+  writer.varint(instance.hops);
+  writer.varint(instance.entered);
+  writer.varint(instance.attempt);
+  put_optional(writer, instance.caller, put_caller);
+  writer.varint(instance.depth);
+  writer.varint(instance.calls.size());
+  writer.varint(instance.run);
+  writer.u8(static_cast<uint8_t>(
+      (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
+      (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
+      (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0)));
+  writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
+  put_timers(writer, instance.held_timers);
+  writer.bytes(instance.traceparent);
+  writer.bytes(instance.correlation);
+  writer.bytes(instance.own_policy);
+  writer.varint(instance.first_run);
+  writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
+  writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
+  writer.varint(instance.failed_attempt);
+  return writer.take();
+}
+
+Result<Instance> decode_head(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kHeadVersion);
+  Instance instance;
+  instance.id.bytes = reader.id();
+  instance.space = NamespaceNumber(get_u32(reader));
+  instance.revision.workflow = WorkflowNumber(get_u32(reader));
+  instance.revision.number = get_u32(reader);
+  instance.status = get_enum(reader, InstanceStatus::kTimedOut);
+  instance.phase = get_enum(reader, Phase::kEnded);
+  instance.state = get_number(reader);
+  instance.exit = get_number(reader);
+  instance.step = get_number(reader);
+  instance.transitions = get_u32(reader);
+  instance.parked = reader.boolean();
+  instance.started_at = get_time(reader);
+  instance.ended_at = get_optional(reader, get_time);
+  instance.listen_from = get_number(reader);
+  instance.history_count = get_number(reader);
+  instance.last_history = get_number(reader);
+  for (size_t left = reader.count(); left > 0; --left) {
+    instance.listeners.push_back(get_listener(reader));
+  }
+  instance.timers = get_timers(reader);
+  instance.error = get_optional(reader, get_error);
+  instance.failed_state = get_string(reader);
+  instance.idempotency_key = get_string(reader);
+  if (version >= 2) instance.hops = get_u32(reader);
+  if (version >= 3) {
+    instance.entered = get_number(reader);
+    instance.attempt = get_u32(reader);
+    instance.caller = get_optional(reader, get_caller);
+    instance.depth = get_u32(reader);
+    const uint32_t calls = get_u32(reader);
+    if (calls > kMostCalls) reader.fail();
+    instance.calls.resize(reader.ok() ? calls : 0);
+  }
+  if (version >= 4) {
+    instance.run = get_u32(reader);
+    const uint8_t flags = reader.u8();
+    if (flags >= (version >= 5 ? kHasFailedData : kRetried) << 1) reader.fail();
+    instance.awaits_run = (flags & kAwaitsRun) != 0;
+    instance.failing = (flags & kFailing) != 0;
+    instance.paused = (flags & kPausedNow) != 0;
+    instance.cancelling = (flags & kCancelling) != 0;
+    instance.retried = (flags & kRetried) != 0;
+    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // it has a row of its own
+    instance.execution_from = get_time_from(reader, instance.started_at);
+    instance.held_timers = get_timers(reader);
+    instance.traceparent = get_string(reader);
+    instance.correlation = get_string(reader);
+    instance.own_policy = get_string(reader);
+    if (!parse_own_policy(instance.own_policy)) reader.fail();
+  } else {
+    instance.execution_from = instance.started_at;
+  }
+  instance.runs_from = instance.state_from = instance.started_at;
+  if (version >= 5) {
+    instance.first_run = get_u32(reader);
+    instance.runs_from = get_time_from(reader, instance.started_at);
+    instance.state_from = get_time_from(reader, instance.started_at);
+  }
+  if (version >= 6) instance.failed_attempt = get_u32(reader);
+  return end_record(reader, std::move(instance), "instance");
+}
+
+// Reading.
+
+namespace {
+
+/// A head that belongs to its key and its table.
+Result<Instance> head_of(const View& view, Table table, std::string_view key,
+                         std::string_view value) {
+  Instance head = TRY(rows::decode(view, table, key, value, decode_head));
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_row(table, key, what));
+  };
+  if (part_key(instance_prefix(head.space, head.id), Part::kHead) != key) {
+    return damaged("it is the head of another instance");
+  }
+  const bool has_ended = table == Table::kEnded;
+  if (millrace::has_ended(head.status) != has_ended || (head.phase == Phase::kEnded) != has_ended ||
+      head.ended_at.has_value() != has_ended) {
+    return damaged(has_ended ? "it does not say that the instance has ended"
+                             : "it says that the instance has ended");
+  }
+  return head;
+}
+
+}  // namespace
+
+Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber space,
+                                          const InstanceId& id) {
+  const std::string key = part_key(instance_prefix(space, id), Part::kHead);
+  const auto bytes = view.get(table, key);
+  if (!bytes) {
+    TRY(view.status());
+    return std::optional<Instance>();
+  }
+  return std::optional<Instance>(TRY(head_of(view, table, key, *bytes)));
+}
+
+Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
+                                                 const InstanceId& id) {
+  return read_head(view, Table::kLive, space, id);
+}
+
+Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber space,
+                                                   const InstanceId& id) {
+  auto living = TRY(read_head(view, Table::kLive, space, id));
+  if (living) return living;
+  return read_head(view, Table::kEnded, space, id);
+}
+
+// Walks.
+
+Status each_living(const View& view, const std::function<void(Instance head)>& see,
+                   const OnDamage& damaged) {
+  return walk(
+      view, Table::kLive, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (!is_head(key)) return true;
+        see(TRY(head_of(view, Table::kLive, key, value)));
+        return true;
+      },
+      damaged);
+}
+
+Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
+                   const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
+  // Behind all of its parts.
+  const std::string from = behind ? instance_prefix(space, *behind).append("\xff") : "";
+  return walk(
+      view, Table::kLive, space_prefix(space), from,
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (!is_head(key)) return true;
+        return see(TRY(head_of(view, Table::kLive, key, value)));
+      },
+      damaged);
+}
+
+namespace {
+
+/// A head as a walk finds it.
+struct FoundHead {
+  InstanceId id;
+  Result<Instance> head;
+};
+
+/// The next head of one table, going backward from `from`; nullopt at the end.
+Result<std::optional<FoundHead>> head_before(const View& view, Table table,
+                                             const std::string& prefix, std::string& from) {
+  std::optional<FoundHead> found;
+  const std::string start = from;
+  view.scan(table, prefix, start, Direction::kBackward,
+            [&](std::string_view key, std::string_view value) {
+              from.assign(key);
+              if (!is_head(key)) return true;
+              found = FoundHead{.id = {Reader(key.substr(sizeof(uint32_t))).id()},
+                                .head = head_of(view, table, key, value)};
+              return false;
+            });
+  TRY(view.status());
+  return found;
+}
+
+}  // namespace
+
+Status each_instance_backward(
+    const View& view, NamespaceNumber space, const std::optional<InstanceId>& before,
+    const std::function<bool(const Instance& head)>& see,
+    const std::function<bool(const InstanceId& id, const Error&)>& damaged) {
+  const std::string prefix = space_prefix(space);
+  std::string from_live = before ? instance_prefix(space, *before) : std::string();
+  std::string from_ended = from_live;
+  auto live = TRY(head_before(view, Table::kLive, prefix, from_live));
+  auto ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
+  while (live || ended) {
+    const bool take_live = live && (!ended || live->id > ended->id);
+    const FoundHead& next = take_live ? *live : *ended;
+    if (!next.head && !damaged) return tl::unexpected(next.head.error());
+    if (!(next.head ? see(*next.head) : damaged(next.id, next.head.error()))) return {};
+    if (take_live) {
+      live = TRY(head_before(view, Table::kLive, prefix, from_live));
+    } else {
+      ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
+    }
+  }
+  return {};
+}
+
+Error damaged_instance(NamespaceNumber space, const InstanceId& id, std::string_view what) {
+  return damaged_row(Table::kLive, part_key(instance_prefix(space, id), Part::kHead), what);
+}
+
+}  // namespace millrace

@@ -1,0 +1,100 @@
+#include "orchestrator/store/rows/history_rows.h"
+
+#include <utility>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+/// What of a record's data stands in its row.
+// On disk: never renumber.
+enum class Recorded : uint8_t {
+  kNone = 0,
+  kText = 1,
+  kInput = 2,
+};
+
+}  // namespace
+
+std::string encode(const HistoryRow& row) {
+  Writer writer = begin_record();
+  writer.varint(static_cast<uint32_t>(row.space));
+  writer.id(row.instance.bytes);
+  writer.varint(row.previous);
+  writer.varint(row.records.size());
+  auto with_input = row.with_input.begin();
+  for (size_t i = 0; i < row.records.size(); ++i) {
+    const HistoryRecord& record = row.records[i];
+    put_time(writer, record.time);
+    put_enum(writer, record.kind);
+    writer.bytes(record.state);
+    writer.bytes(record.detail.is_null() ? std::string_view() : record.detail.text());
+    if (with_input != row.with_input.end() && *with_input == i) {
+      put_enum(writer, Recorded::kInput);
+      ++with_input;
+    } else if (record.data) {
+      put_enum(writer, Recorded::kText);
+      writer.bytes(record.data->text());
+    } else {
+      put_enum(writer, Recorded::kNone);
+    }
+  }
+  return writer.take();
+}
+
+Result<HistoryRow> decode_history(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  HistoryRow row;
+  row.space = NamespaceNumber(get_u32(reader));
+  row.instance.bytes = reader.id();
+  row.previous = get_number(reader);
+  for (size_t left = reader.count(); left > 0; --left) {
+    HistoryRecord record;
+    record.time = get_time(reader);
+    record.kind = get_enum(reader, HistoryKind::kRevived);
+    record.state = get_string(reader);
+    if (const std::string_view detail = reader.bytes(); !detail.empty()) {
+      if (!is_own_json(detail)) reader.fail();
+      record.detail = LazyJson::of_text(std::string(detail));
+    }
+    const auto data = get_enum(reader, Recorded::kInput);
+    if (data == Recorded::kText) record.data = get_json(reader);
+    if (data == Recorded::kInput) row.with_input.push_back(row.records.size());
+    row.records.push_back(std::move(record));
+  }
+  return end_record(reader, std::move(row), "history");
+}
+
+void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
+  rows::put(tx, Table::kHistory, key_of(number), encode(row), row.sealed);
+}
+
+Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance) {
+  std::vector<HistoryRow> rows;
+  for (uint64_t number = instance.last_history; number != 0; number = rows.back().previous) {
+    auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
+    if (!row) break;  // older rows may have been removed
+    if (row->previous >= number || row->instance != instance.id) {
+      return tl::unexpected(damaged_row(Table::kHistory, key_of(number),
+                                        row->instance != instance.id
+                                            ? "it belongs to another instance"
+                                            : "it names itself or a newer row as the one before"));
+    }
+    for (const size_t i : row->with_input) row->records[i].data = instance.input;
+    rows.push_back(std::move(*row));
+  }
+  std::vector<HistoryRecord> records;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    for (HistoryRecord& record : row->records) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace millrace

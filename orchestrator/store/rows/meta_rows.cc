@@ -1,0 +1,195 @@
+#include "orchestrator/store/rows/meta_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+constexpr std::string_view kCursorKey = "cursor";
+constexpr std::string_view kSealKey = "seal";
+constexpr std::string_view kTimeKey = "time";
+constexpr std::string_view kCounterKey = "counter/";
+
+std::string counter_key(Counter counter) {
+  return std::string(kCounterKey) + static_cast<char>(counter);
+}
+
+Result<uint64_t> decode_number(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint64_t number = reader.u64();
+  if (!reader.done()) return fail("store.corrupt", "a number is damaged");
+  return number;
+}
+
+/// The row that tells the key from others. It seals nothing.
+Status check_key(Transaction& tx) {
+  if (read_text(tx, Table::kMeta, kSealKey)) return {};
+  TRY(tx.status());
+  const Environment& environment = tx.environment();
+  return fail("store.key",
+              fmt::format("{} {}; the secrets in {} were sealed with the key that was there first: "
+                          "put it back, or name its file by --secret-key-file",
+                          environment.key_file().string(),
+                          environment.key_is_new() ? "is missing" : "holds another key",
+                          environment.folder().string()));
+}
+
+/// The highest number that a row has of what that counter counts.
+Result<uint64_t> highest_number(const View& view, Counter counter) {
+  uint64_t highest = 0;
+  switch (counter) {
+    case Counter::kNamespace:
+      TRY(each_namespace(view, [&](auto, const NamespaceRecord& record) {
+        highest = std::max<uint64_t>(highest, static_cast<uint32_t>(record.number));
+      }));
+      return highest;
+    case Counter::kWorkflow:
+      TRY(each_workflow(view, [&](auto, auto, const WorkflowRecord& record) {
+        highest = std::max<uint64_t>(highest, static_cast<uint32_t>(record.number));
+      }));
+      return highest;
+    case Counter::kHistory:
+      return last_number(view, Table::kHistory);
+    case Counter::kOutbox:
+      return last_number(view, Table::kOutbox);
+    case Counter::kDelayed:
+      return last_number(view, Table::kDelayed);
+    case Counter::kGrouped:
+      return last_grouped(view);
+    case Counter::kRecent:
+      return last_recent(view);
+    case Counter::kInbox:
+      return last_number(view, Table::kInbox);
+    case Counter::kHook:
+      return last_number(view, Table::kHooks);
+  }
+  return highest;
+}
+
+}  // namespace
+
+// The format.
+
+Status check_format(Transaction& tx) {
+  const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
+  if (!format) {
+    bool is_used = false;
+    tx.scan(Table::kNamespaces, {}, [&](auto, auto) { return !(is_used = true); });
+    if (is_used) {
+      return tl::unexpected(
+          damaged_row(Table::kMeta, kFormatKey, "it is missing, and the store has namespaces"));
+    }
+  }
+  // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
+  if (!format || (*format >= 1 && *format < kStoreFormat)) {
+    tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
+    TRY(tx.environment().keep_key());
+    rows::put(tx, Table::kMeta, kSealKey, "", true);
+    TRY(tx.commit());
+    // Into LMDB before all else: who knows no journal must see there that he is not to go on.
+    return tx.environment().checkpoint();
+  }
+  if (*format == kStoreFormat) return check_key(tx);
+  return fail("store.version",
+              fmt::format("the data folder has format {}, this millrace reads format {}; use the "
+                          "release that wrote it, or a newer one",
+                          *format, kStoreFormat));
+}
+
+// How far the store has come.
+
+std::string encode(const Cursor& cursor) {
+  Writer writer = begin_record();
+  writer.zigzag(cursor.stream_created);
+  writer.varint(cursor.sequence);
+  put_time(writer, cursor.stamped);
+  return writer.take();
+}
+
+Result<Cursor> decode_cursor(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  Cursor cursor;
+  cursor.stream_created = reader.zigzag();
+  cursor.sequence = reader.varint();
+  cursor.stamped = get_time(reader);
+  return end_record(reader, cursor, "cursor");
+}
+
+Result<Cursor> read_cursor(const View& view) {
+  return TRY(read(view, Table::kMeta, kCursorKey, decode_cursor)).value_or(Cursor{});
+}
+
+void write_cursor(Transaction& tx, const Cursor& cursor) {
+  tx.put(Table::kMeta, kCursorKey, encode(cursor));
+}
+
+Result<TimePoint> read_engine_time(const View& view) {
+  const auto millis = TRY(read(view, Table::kMeta, kTimeKey, decode_number)).value_or(0);
+  if (millis <= static_cast<uint64_t>(to_millis(kLastTime))) {
+    return from_millis(static_cast<int64_t>(millis));
+  }
+  return tl::unexpected(damaged_row(Table::kMeta, kTimeKey,
+                                    fmt::format("{} is not a time before the year 10000", millis)));
+}
+
+void write_engine_time(Transaction& tx, TimePoint time) {
+  tx.put(Table::kMeta, kTimeKey, key_of(static_cast<uint64_t>(to_millis(time))));
+}
+
+Error damaged_engine_time(std::string_view what) {
+  return damaged_row(Table::kMeta, kTimeKey, what);
+}
+
+// Counters.
+
+Result<uint64_t> read_counter(const View& view, Counter counter) {
+  const std::string key = counter_key(counter);
+  const uint64_t last = TRY(read(view, Table::kMeta, key, decode_number)).value_or(0);
+  if (last <= kMostNumber) return last;
+  return tl::unexpected(
+      damaged_row(Table::kMeta, key,
+                  fmt::format("{} is more than the {} that can be given", last, kMostNumber)));
+}
+
+void write_counter(Transaction& tx, Counter counter, uint64_t last) {
+  tx.put(Table::kMeta, counter_key(counter), key_of(last));
+}
+
+Result<uint64_t> next_number(const View& view, Counter counter) {
+  const bool is_short = counter == Counter::kNamespace || counter == Counter::kWorkflow;
+  const uint64_t most = is_short ? std::numeric_limits<uint32_t>::max() : kMostNumber;
+  const uint64_t last = TRY(read_counter(view, counter));
+  if (last < most) return last + 1;
+  return tl::unexpected(damaged_row(
+      Table::kMeta, counter_key(counter),
+      fmt::format("it is {}, and {} is the last number that can be given", last, most)));
+}
+
+Status check_counters(const View& view) {
+  for (const Counter counter :
+       {Counter::kNamespace, Counter::kWorkflow, Counter::kHistory, Counter::kOutbox,
+        Counter::kDelayed, Counter::kGrouped, Counter::kRecent, Counter::kInbox, Counter::kHook}) {
+    const uint64_t last = TRY(next_number(view, counter)) - 1;
+    const uint64_t highest = TRY(highest_number(view, counter));
+    if (highest <= last) continue;
+    return tl::unexpected(
+        damaged_row(Table::kMeta, counter_key(counter),
+                    fmt::format("it is {}, and a row has the number {}", last, highest)));
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,295 @@
+#include "orchestrator/store/rows/task_rows.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+/// Tasks know how long an attempt may run since version 2.
+constexpr uint8_t kTaskVersion = 2;
+
+/// The kinds of errands in the inbox.
+// On disk, and not the index in `Errand`: never renumber.
+enum class ErrandKind : uint8_t {
+  kStartChild = 0,
+  kCancelChild = 1,
+  kReturnResult = 2,
+  kCancelLater = 3,  ///< a child, once its tasks have ended
+};
+
+ErrandKind kind_of(const Errand& errand) {
+  if (std::holds_alternative<StartChild>(errand)) return ErrandKind::kStartChild;
+  if (std::holds_alternative<ReturnResult>(errand)) return ErrandKind::kReturnResult;
+  return std::get<CancelChild>(errand).at_once ? ErrandKind::kCancelChild
+                                               : ErrandKind::kCancelLater;
+}
+
+}  // namespace
+
+// Tasks.
+
+std::string encode(const StartTask& task) {
+  Writer writer = begin_record(kTaskVersion);
+  writer.varint(static_cast<uint32_t>(task.space));
+  writer.id(task.task.bytes);
+  put_optional(writer, task.caller, put_caller);
+  writer.id(task.by.bytes);
+  writer.varint(static_cast<uint32_t>(task.workflow));
+  writer.bytes(task.state);
+  writer.bytes(task.function);
+  writer.varint(task.attempt);
+  const auto* const container = std::get_if<Container>(&task.runs);
+  writer.boolean(container != nullptr);
+  if (container != nullptr) {
+    writer.boolean(container->isolated);
+    writer.bytes(container->image);
+    writer.bytes(container->cmd);
+    put_enum(writer, container->size);
+    writer.varint(container->scale);
+  } else {
+    const auto& service = std::get<NamedService>(task.runs);
+    writer.bytes(service.name);
+    writer.boolean(service.global);
+  }
+  writer.varint(task.files.size());
+  for (const FunctionFile& file : task.files) {
+    writer.bytes(file.key);
+    put_enum(writer, file.scope);
+    writer.bytes(file.as);
+    put_enum(writer, file.type);
+  }
+  writer.bytes(task.input.text());
+  put_optional(writer, task.deadline, put_time);
+  put_optional(writer, task.heartbeat, put_duration);
+  put_optional(writer, task.start_to_close, put_duration);
+  return writer.take();
+}
+
+Result<StartTask> decode_task(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kTaskVersion);
+  StartTask task;
+  task.space = NamespaceNumber(get_u32(reader));
+  task.task.bytes = reader.id();
+  task.caller = get_optional(reader, get_caller);
+  task.by.bytes = reader.id();
+  task.workflow = WorkflowNumber(get_u32(reader));
+  task.state = get_string(reader);
+  task.function = get_string(reader);
+  task.attempt = get_u32(reader);
+  if (reader.boolean()) {
+    Container container;
+    container.isolated = reader.boolean();
+    container.image = get_string(reader);
+    container.cmd = get_string(reader);
+    container.size = get_enum(reader, ContainerSize::kLarge);
+    container.scale = get_u32(reader);
+    task.runs = std::move(container);
+  } else {
+    NamedService service;
+    service.name = get_string(reader);
+    service.global = reader.boolean();
+    task.runs = std::move(service);
+  }
+  for (size_t left = reader.count(); left > 0; --left) {
+    FunctionFile file;
+    file.key = get_string(reader);
+    file.scope = get_enum(reader, VariableScope::kNamespace);
+    file.as = get_string(reader);
+    file.type = get_enum(reader, FileType::kTarGz);
+    task.files.push_back(std::move(file));
+  }
+  task.input = get_json(reader);
+  task.deadline = get_optional(reader, get_time);
+  task.heartbeat = get_optional(reader, get_duration);
+  if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
+  return end_record(reader, std::move(task), "task");
+}
+
+void write_task(Transaction& tx, const StartTask& task) {
+  rows::put(tx, Table::kTasks, rows::key_of(task.task), encode(task), task.sealed);
+}
+
+Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task) {
+  return read(view, Table::kTasks, rows::key_of(task), decode_task);
+}
+
+void erase_task(Transaction& tx, const InstanceId& task) {
+  tx.erase(Table::kTasks, rows::key_of(task));
+}
+
+Status each_task(const View& view, const std::function<void(StartTask task)>& see,
+                 const OnDamage& damaged) {
+  return walk(
+      view, Table::kTasks, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        StartTask task = TRY(rows::decode(view, Table::kTasks, key, value, decode_task));
+        if (rows::key_of(task.task) != key) {
+          return tl::unexpected(damaged_row(Table::kTasks, key, "it is another task"));
+        }
+        see(std::move(task));
+        return true;
+      },
+      damaged);
+}
+
+// Inbox.
+
+std::string encode(const InboxRecord& record) {
+  Writer writer = begin_record();
+  writer.varint(record.listen_from);
+  put_enum(writer, kind_of(record.errand));
+  if (const auto* start = std::get_if<StartChild>(&record.errand)) {
+    writer.varint(static_cast<uint32_t>(start->space));
+    writer.id(start->child.bytes);
+    writer.bytes(start->workflow);
+    writer.bytes(start->input.text());
+    put_optional(writer, start->caller, put_caller);
+    writer.id(start->by.bytes);
+    writer.varint(start->depth);
+    writer.varint(start->hops);
+  } else if (const auto* cancel = std::get_if<CancelChild>(&record.errand)) {
+    writer.varint(static_cast<uint32_t>(cancel->space));
+    writer.id(cancel->child.bytes);
+  } else {
+    const auto& result = std::get<ReturnResult>(record.errand);
+    writer.varint(static_cast<uint32_t>(result.space));
+    put_caller(writer, result.to);
+    writer.boolean(result.result.has_value());
+    if (result.result) {
+      writer.bytes(result.result->text());
+    } else {
+      put_error(writer, result.result.error());
+    }
+  }
+  return writer.take();
+}
+
+Result<InboxRecord> decode_inbox(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  InboxRecord record;
+  record.listen_from = get_number(reader);
+  const auto kind = static_cast<ErrandKind>(reader.u8());
+  switch (kind) {
+    case ErrandKind::kStartChild: {
+      StartChild start;
+      start.space = NamespaceNumber(get_u32(reader));
+      start.child.bytes = reader.id();
+      start.workflow = get_string(reader);
+      start.input = get_json(reader);
+      start.caller = get_optional(reader, get_caller);
+      start.by.bytes = reader.id();
+      start.depth = get_u32(reader);
+      start.hops = get_u32(reader);
+      record.errand = std::move(start);
+      break;
+    }
+    case ErrandKind::kCancelChild:
+    case ErrandKind::kCancelLater: {
+      CancelChild cancel;
+      cancel.at_once = kind != ErrandKind::kCancelLater;
+      cancel.space = NamespaceNumber(get_u32(reader));
+      cancel.child.bytes = reader.id();
+      record.errand = cancel;
+      break;
+    }
+    case ErrandKind::kReturnResult: {
+      ReturnResult result;
+      result.space = NamespaceNumber(get_u32(reader));
+      result.to = get_caller(reader);
+      if (reader.boolean()) {
+        result.result = get_json(reader);
+      } else {
+        result.result = tl::unexpected(get_error(reader));
+      }
+      record.errand = std::move(result);
+      break;
+    }
+    default:
+      reader.fail();
+  }
+  return end_record(reader, std::move(record), "inbox");
+}
+
+void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
+  rows::put(tx, Table::kInbox, key_of(number), encode(record), record.sealed);
+}
+
+void erase_inbox(Transaction& tx, uint64_t number) { tx.erase(Table::kInbox, key_of(number)); }
+
+Status each_inbox(const View& view,
+                  const std::function<void(uint64_t number, InboxRecord record)>& see,
+                  const OnDamage& damaged) {
+  return walk(
+      view, Table::kInbox, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kInbox, key)),
+            TRY(rows::decode(view, Table::kInbox, key, value, decode_inbox)));
+        return true;
+      },
+      damaged);
+}
+
+Error damaged_errand(uint64_t number, std::string_view what) {
+  return damaged_row(Table::kInbox, key_of(number), what);
+}
+
+// Hooks.
+
+std::string encode(const HookRecord& record) {
+  Writer writer = begin_record();
+  writer.varint(static_cast<uint32_t>(record.space));
+  writer.bytes(record.url);
+  put_time(writer, record.at);
+  writer.varint(record.attempt);
+  writer.bytes(record.event);
+  return writer.take();
+}
+
+Result<HookRecord> decode_hook(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  HookRecord record;
+  record.space = NamespaceNumber(get_u32(reader));
+  record.url = get_string(reader);
+  record.at = get_time(reader);
+  record.attempt = get_u32(reader);
+  record.event = get_string(reader);
+  return end_record(reader, std::move(record), "hook");
+}
+
+Result<Event> event_of(uint64_t number, const HookRecord& record) {
+  return decode_event(Table::kHooks, key_of(number), record.event);
+}
+
+void write_hook(Transaction& tx, uint64_t number, const HookRecord& record) {
+  rows::put(tx, Table::kHooks, key_of(number), encode(record), record.sealed);
+}
+
+void erase_hook(Transaction& tx, uint64_t number) { tx.erase(Table::kHooks, key_of(number)); }
+
+Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number) {
+  return read(view, Table::kHooks, key_of(number), decode_hook);
+}
+
+Status each_hook(const View& view,
+                 const std::function<void(uint64_t number, const HookRecord& record)>& see,
+                 const OnDamage& damaged) {
+  return walk(
+      view, Table::kHooks, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        see(TRY(numbered(Table::kHooks, key)),
+            TRY(rows::decode(view, Table::kHooks, key, value, decode_hook)));
+        return true;
+      },
+      damaged);
+}
+
+}  // namespace millrace

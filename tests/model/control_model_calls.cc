@@ -1,0 +1,273 @@
+// The calls of a state, and how they, the state, the run and the instance fail and end.
+#include <algorithm>
+#include <utility>
+
+#include "tests/model/control_model.h"
+
+namespace millrace::reference {
+
+void Model::offer(Call& c) {
+  const Bounds b = bounds_of(definition_, *c.action);
+  const bool first = c.first < 0;
+  if (!first) c.serial = ++serial_;
+  c.attempt++;
+  offered_++;
+  c.at = At::kOffered;
+  c.retry_at = {};
+  if (first) c.first = now_;
+  for (const auto& [limit, bound] : b) {
+    if (limit == Limit::kScheduleToStart) c.deadlines[limit] = now_ + bound.time;
+    if (limit != Limit::kScheduleToClose) continue;
+    if (per_attempt_)
+      c.doubt = now_ + bound.time;  // its countdown is per attempt, from the take
+    else if (first || has(Fault::kDeadlineIsRenewed))
+      c.deadlines[limit] = now_ + bound.time;
+  }
+}
+
+void Model::take(const std::string& handle) {
+  for (Call& c : calls_) {
+    if (std::to_string(c.serial) != handle || c.at != At::kOffered || phase_ != Phase::kLive)
+      continue;
+    c.at = At::kTaken;
+    c.deadlines.erase(Limit::kScheduleToStart);
+    for (const auto& [limit, bound] : bounds_of(definition_, *c.action)) {
+      if (limit == Limit::kStartToClose || limit == Limit::kHeartbeat)
+        c.deadlines[limit] = now_ + bound.time;
+      if (limit == Limit::kScheduleToClose && per_attempt_) {
+        if (c.doubt == now_ + bound.time)
+          c.doubt.reset();  // handed out and taken at the same moment
+        c.deadlines[limit] = now_ + bound.time;
+      }
+    }
+  }
+  settle();
+}
+
+void Model::heartbeat(const std::string& handle) {
+  for (Call& c : calls_)
+    if (std::to_string(c.serial) == handle && c.at == At::kTaken &&
+        c.deadlines.count(Limit::kHeartbeat))
+      c.deadlines[Limit::kHeartbeat] =
+          now_ + bounds_of(definition_, *c.action)[Limit::kHeartbeat].time;
+}
+
+void Model::expire(Call& c, Limit limit) {
+  Bound bound = bounds_of(definition_, *c.action)[limit];
+  count(std::string(bound.key) + (bound.cancels ? " that cancels" : "") + " expires");
+  if (has(Fault::kFinalTimeoutIsRetried)) bound.error.final = false;
+  if (!bound.cancels) return call_failed(c, bound.error);
+  if (in_on_failure_) doubt("maxInactivity, maxRuntime or deadline cancels in on_failure");
+  end("cancelled", "");
+}
+
+// All that is due comes before this, so the answer of a call that is still taken is in time.
+void Model::answer(const std::string& handle, const Outcome& outcome) {
+  for (Call& c : calls_) {
+    const bool earlier = c.attempt > 1 && std::to_string(c.serial) != handle &&
+                         phase_ == Phase::kLive && std::stoi(handle) < c.serial;
+    const bool stale =
+        std::to_string(c.serial) == handle && c.at == At::kResting && phase_ == Phase::kLive;
+    const bool counts = (has(Fault::kLateAnswerCounts) && c.error.timeout) ||
+                        (has(Fault::kDoubleAnswerCounts) && !c.error.timeout);
+    if (counts && (earlier || stale) && !paused()) {  // a fault
+      apply(c, outcome);
+      return settle();
+    }
+    if (std::to_string(c.serial) != handle || c.at != At::kTaken) continue;
+    if (phase_ == Phase::kEnded) {  // it was cancelled: the result goes to history
+      std::erase_if(calls_, [&](const Call& x) { return x.serial == c.serial; });
+      return;
+    }
+    if (paused()) {
+      c.at = At::kAnswered;
+      held_answers_.push_back({c.serial, outcome, now_});
+      return;
+    }
+    apply(c, outcome);
+    break;
+  }
+  settle();
+}
+
+void Model::apply(Call& c, const Outcome& outcome) {
+  if (!outcome.ok) return call_failed(c, {outcome.code, outcome.message, false, false});
+  c.at = At::kDone;
+  c.deadlines.clear();
+  c.doubt.reset();
+  c.result = outcome.result;
+  const auto done = [](const Call& x) { return x.at == At::kDone; };
+  if (current().any || std::all_of(calls_.begin(), calls_.end(), done)) leave();
+}
+
+void Model::call_failed(Call& c, const Error& error) {
+  c.error = error;
+  const auto policy = policy_of(definition_, current(), *c.action);
+  // With mode or it is not the state that fails.
+  const bool is_caught = !current().any && caught(error.code);
+  if (!policy || !retries(*policy, error, is_caught) ||
+      (has(Fault::kCatchBeforePolicy) && is_caught))
+    return branch_failed(c, error);
+
+  const Interval wait = wait_after(*policy, c.attempt);
+  const bool ten_years = policy->attempts == kUnlimited &&
+                         policy->vocabulary == Vocabulary::kTemporal &&
+                         now_ + wait.low >= c.first + kTenYears;
+  if ((policy->attempts != kUnlimited && c.attempt >= policy->attempts) || ten_years) {
+    count(std::string("attempts used up by ") + name_of(policy->vocabulary));
+    return branch_failed(c, used_up(*policy, error, state_, c.attempt));
+  }
+
+  if (held_at_ && *held_at_ != now_ && wait.high > 0)
+    doubt("the wait after an answer that was held back");
+  count(std::string("attempt after a failure by ") + name_of(policy->vocabulary));
+  c.at = At::kResting;
+  c.retry_at = moment(wait);
+  c.rests_since = now_;
+  c.doubt.reset();
+  std::erase_if(c.deadlines, [this](const auto& d) {
+    return d.first != Limit::kScheduleToClose || per_attempt_;
+  });
+}
+
+void Model::branch_failed(Call& c, const Error& error) {
+  c.at = At::kFailed;
+  c.error = error;
+  c.deadlines.clear();
+  c.doubt.reset();
+  if (!current().any) return raise(error);
+  if (std::any_of(calls_.begin(), calls_.end(),
+                  [](const Call& x) { return x.at != At::kFailed && !x.skipped; }))
+    return;
+  raise({"direktiv.parallel.allFailed", "", false, false});
+}
+
+// Failures and ends.
+
+bool Model::caught(const std::string& code) const {
+  const auto& catches = current().catches;
+  return std::any_of(catches.begin(), catches.end(),
+                     [&](const Catch& c) { return glob_matches(c.pattern, code); });
+}
+
+void Model::state_failed(Error error) {
+  const State& s = current();
+  if (s.kind == Kind::kWait && s.retry) {
+    const Policy policy = read_policy(*s.retry);
+    const bool fault =
+        has(Fault::kZartRetriesWaitTimeout) && policy.vocabulary == Vocabulary::kZart;
+    if (retries(policy, error, caught(error.code)) || fault) {
+      if (policy.attempts == kUnlimited || state_attempt_ < policy.attempts) {
+        count(std::string("attempt of a wait by ") + name_of(policy.vocabulary));
+        state_retry_at_ = moment(wait_after(policy, state_attempt_));
+        return;
+      }
+      error = used_up(policy, error, state_, state_attempt_);
+    }
+  }
+  raise(error);
+}
+
+void Model::raise(const Error& error) {
+  // More members are not compared. Behind an error state, or after the execution's deadline, it may
+  // be the error that the instance ends with, where nothing catches this one.
+  data_["error"] = {{"code", error.code}};
+  const bool open = (error_state_ || in_on_failure_) && !caught(error.code);
+  if (open) data_["error"] = {{"$any", true}};
+  for (const Catch& c : current().catches) {
+    if (!glob_matches(c.pattern, error.code)) continue;
+    count("catch");
+    // The clean-up behind an error state is no failure of its own.
+    const State* const next = c.to.empty() ? nullptr : definition_.find(c.to);
+    if (!error_state_ && next && next->kind == Kind::kError) caught_before_error_ = state_;
+    go(c.to);
+    caught_before_error_.clear();
+    return;
+  }
+  run_failed(error);
+}
+
+// The first error state's error is that of the run, whatever fails behind it.
+void Model::run_failed(const Error& raised) {
+  if (in_on_failure_) return end("failed", first_code("millrace.timeout.execution"));
+  const bool interrupt = raised.code == "direktiv.cancels.timeout";
+  Error error = error_state_ ? *error_state_ : raised;
+  if (!error_state_) failed_state_ = state_;
+  std::string status = raised.status;
+  if (definition_.retry && (!interrupt || has(Fault::kInterruptIsRetried))) {
+    const Policy policy = read_policy(*definition_.retry);
+    Error asked = error;
+    asked.final = false;  // that is said of the policy of an action
+    if (retries(policy, asked, false)) {
+      if (policy.attempts == kUnlimited || runs_of_policy_ < policy.attempts) {
+        if (rerun_) doubt("the run after one that was begun with rerun");
+        if (held_at_ && *held_at_ != now_) doubt("the wait after an answer that was held back");
+        const Interval next = moment(wait_after(policy, runs_of_policy_));
+        if (execution_deadline_ && next.high >= *execution_deadline_)
+          doubt("the next run would come after the execution's deadline");
+        count(std::string("next run by ") + name_of(policy.vocabulary));
+        return await_run(next);
+      }
+      count(std::string("runs used up by ") + name_of(policy.vocabulary));
+      const Error last =
+          std::exchange(error, used_up(policy, error, failed_state_, runs_of_policy_));
+      if (policy.vocabulary == Vocabulary::kStevora)
+        error.message = last.message;  // of which step?
+    }
+  }
+  end(status, error.code, error_state_ ? "" : error.message);
+}
+
+std::string Model::first_code(const std::string& code) const {
+  return error_state_ ? error_state_->code : code;
+}
+
+void Model::await_run(Interval at) {
+  calls_.clear();
+  state_deadline_.reset(), wake_at_.reset();
+  phase_ = Phase::kBetweenRuns;
+  next_run_at_ = at;
+}
+
+void Model::end(const std::string& status, const std::string& code, const std::string& message) {
+  count("ends " + status.substr(0, status.find('|')));
+  status_ = status;
+  code_ = code;
+  message_ = error_state_ ? "" : message;
+  run_known_ = phase_ == Phase::kLive;
+  data_known_ = run_known_ && !held_event_ && !pending_;
+  phase_ = Phase::kEnded;
+  calls_.clear();
+  state_deadline_.reset(), wake_at_.reset();
+  state_retry_at_ = next_run_at_ = {};
+  pending_.reset();
+  held_answers_.clear();
+  held_at_.reset();
+  held_event_.reset();
+  kept_events_.clear();
+  paused_ = false;
+}
+
+// A deadline of the whole. Behind an error state it is open whether its error and its state stay.
+void Model::run_out(const std::string& status, std::string code) {
+  const bool settled = phase_ == Phase::kBetweenRuns || in_on_failure_;
+  if (!settled && !error_state_) failed_state_ = state_;
+  if (!settled && error_state_ && !one_of(state_, failed_state_)) failed_state_ += "|" + state_;
+  if (error_state_ && code != "?" && error_state_->code != code) code += "|" + error_state_->code;
+  end(status, code);
+}
+
+void Model::execution_expired() {
+  if (!definition_.timeout) return run_out("timedout", "millrace.timeout.execution");
+  if (definition_.on_failure.empty()) return run_out("failed", "millrace.timeout.execution");
+  if (phase_ == Phase::kBetweenRuns) return doubt("on_failure between two runs");
+  if (paused()) return doubt("on_failure while paused");
+  if (on_failure_done_) return doubt("on_failure a second time");
+  in_on_failure_ = on_failure_done_ = true;
+  if (!error_state_) failed_state_ = state_;
+  Json data = data_;
+  data["error"] = {{"code", "millrace.timeout.execution"}};
+  enter(definition_.on_failure, data);
+}
+
+}  // namespace millrace::reference

@@ -1,0 +1,284 @@
+// What comes from outside: events, commands, and what happens to the process and the broker.
+#include <algorithm>
+#include <utility>
+
+#include "tests/model/control_model.h"
+
+namespace millrace::reference {
+
+std::vector<TaskView> Model::tasks() {
+  std::vector<TaskView> all;
+  if (phase_ != Phase::kLive) return all;
+  for (const Call& c : calls_)
+    if (c.at == At::kOffered || c.at == At::kTaken)
+      all.push_back({std::to_string(c.serial), run_, state_, c.index, c.attempt, c.at == At::kTaken,
+                     c.input});
+  return all;
+}
+
+bool Model::waits_for_event() const {
+  return phase_ == Phase::kLive && !pending_ && current().kind == Kind::kWait &&
+         state_retry_at_.low < 0 && !held_event_;
+}
+
+// Whether events are kept for a wait that it may come to.
+bool Model::on_its_way() const {
+  return phase_ == Phase::kLive && (pending_ || held_event_ || !calls_.empty());
+}
+
+bool Model::may_wait() const {
+  return std::any_of(definition_.states.begin(), definition_.states.end(),
+                     [](const State& s) { return s.kind == Kind::kWait; });
+}
+
+// An event that nobody waits for is gone, unless it is on its way there.
+void Model::send_event(const std::string& type, const Json& payload) {
+  if (type != kEventType) return;
+  if (!waits_for_event()) {
+    if (on_its_way()) {
+      kept_events_.push_back(payload);
+    } else {
+      passed_event_ = true;
+    }
+    return;
+  }
+  if (paused())
+    held_event_ = payload;  // taken, and applied on resume
+  else
+    succeed_wait(payload);
+  settle();
+}
+
+// What a worker has is let finish, and then it is cancelled; whether its deadlines, and those of
+// the whole, end that before is open.
+std::string Model::status_after_cancel() const {
+  const auto has_passed = [this](std::optional<Ms> at) { return at && *at <= now_; };
+  bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) || has_passed(kill_at_);
+  bool taken = false;
+  for (const Call& c : calls_) {
+    taken |= c.at == At::kTaken;
+    for (const auto& [limit, at] : c.deadlines) open |= at <= now_;
+    open |= has_passed(c.doubt);
+  }
+  return std::string(taken && !open ? "" : "cancelled|") + "running|waiting|pending";
+}
+
+bool Model::running_after_cancel() const { return phase_ == Phase::kEnded && !calls_.empty(); }
+
+std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
+  const bool live = phase_ != Phase::kEnded;
+  const bool temporary =
+      running_after_cancel() || (!held_answers_.empty() && verb != Verb::kResume);
+  if (verb == Verb::kPauseWorkflow) {  // which of two pauses a resume ends is open
+    return paused_ || workflow_paused_ ? std::nullopt : std::optional(Reply::kAccepted);
+  }
+  if (verb == Verb::kResumeWorkflow && workflow_paused_) return Reply::kAccepted;
+  if (temporary) return std::nullopt;
+  const auto past = [this](std::optional<Ms> at) { return at && *at <= now_; };
+  switch (verb) {
+    case Verb::kCancel:
+      if (status_ == "cancelled" && !live) return std::nullopt;  // again: is that a mistake?
+      return live ? Reply::kAccepted : Reply::kConflict;
+    case Verb::kPause:
+      if (!live) return Reply::kConflict;
+      return paused_ || workflow_paused_ ? std::nullopt : std::optional(Reply::kAccepted);
+    case Verb::kResume:
+      return paused_ ? std::optional(Reply::kAccepted) : std::nullopt;
+    case Verb::kRetry:
+    case Verb::kRetryExtend: {
+      const bool again = !live && (status_.find("failed") != std::string::npos ||
+                                   status_.find("timedout") != std::string::npos);
+      if (!again) return Reply::kConflict;
+      if (past(execution_deadline_) && verb == Verb::kRetry) return Reply::kConflict;
+      if (verb == Verb::kRetryExtend && execution_deadline_ && !past(execution_deadline_))
+        return std::nullopt;
+      if (past(run_deadline_) || past(kill_at_) || past(interrupt_at_)) return std::nullopt;
+      if (past(run_limits_doubt_)) return std::nullopt;
+      if (failed_state_.find('|') != std::string::npos) return std::nullopt;
+      if (failed_state_ == definition_.on_failure) return std::nullopt;
+      return Reply::kAccepted;
+    }
+    case Verb::kRestart:
+      return live ? std::nullopt : std::optional(Reply::kAccepted);
+    case Verb::kRerun: {
+      const State* s = definition_.find(state);
+      const bool keeps =
+          s && (s->kind == Kind::kAction || s->kind == Kind::kParallel ||
+                s->kind == Kind::kForeach || s->kind == Kind::kWait || s->kind == Kind::kDelay);
+      if (live || !keeps) return std::nullopt;
+      for (const Action& a : s->actions) {
+        const auto policy = policy_of(definition_, *s, a);
+        if (policy && policy->attempts == 0) return std::nullopt;  // it was skipped: did it act?
+      }
+      // The data of states that neither waited nor acted need not be kept.
+      if (last_entry_.count(state) && !acted_.at(state)) return std::nullopt;
+      return last_entry_.count(state) ? Reply::kAccepted : Reply::kConflict;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Reply Model::command(Verb verb, const std::string& state) {
+  const auto reply = would(verb, state);
+  if (!reply) {
+    doubt("what this command does now");
+    return Reply::kOther;
+  }
+  if (*reply != Reply::kAccepted) return *reply;
+  passed_event_ = false;
+  const bool was_paused = paused();
+  switch (verb) {
+    case Verb::kCancel: {  // a running action finishes; one that nobody has taken may be over
+      std::vector<Call> running = calls_;
+      std::erase_if(running,
+                    [](const Call& c) { return c.at != At::kTaken && c.at != At::kOffered; });
+      end("cancelled", "");
+      calls_ = running;
+      break;
+    }
+    case Verb::kPause:
+      paused_ = true;
+      break;
+    case Verb::kResume:
+      paused_ = false;
+      break;
+    case Verb::kPauseWorkflow:
+      workflow_paused_ = true;
+      break;
+    case Verb::kResumeWorkflow:
+      workflow_paused_ = false;
+      break;
+    case Verb::kRetry:
+      retry(false);
+      break;
+    case Verb::kRetryExtend:
+      retry(true);
+      break;
+    case Verb::kRestart:
+    case Verb::kRerun: {
+      if (!has(Fault::kRunsStayUsedUp)) runs_of_policy_ = 1;
+      if (execution_deadline_ && !has(Fault::kRestartKeepsDeadline))
+        execution_deadline_ = now_ + *execution_time();
+      Json data = verb == Verb::kRestart ? input_ : last_entry_.at(state);
+      if (verb == Verb::kRerun && has(Fault::kRerunWithLastData)) data = data_;
+      begin_run(verb == Verb::kRestart ? definition_.states.front().id : state, data);
+      rerun_ = verb == Verb::kRerun;
+      break;
+    }
+  }
+  if (was_paused && !paused() && phase_ == Phase::kLive) resume_current();
+  settle();
+  return Reply::kAccepted;
+}
+
+// What was held back happens; then the current step has fresh deadlines, those of the execution go
+// on.
+void Model::resume_current() {
+  if (pending_) {
+    const std::string id = *pending_;
+    const Json data = pending_data_;
+    return enter(id, data, pending_by_retry_);
+  }
+  if (held_event_) {
+    const Json payload = *held_event_;
+    return succeed_wait(payload);
+  }
+  const auto answers = std::exchange(held_answers_, {});
+  for (const auto& [call, outcome, at] : answers)
+    for (Call& c : calls_)
+      if (c.serial == call && c.at == At::kAnswered) {
+        held_at_ = at;
+        apply(c, outcome);
+        break;
+      }
+  held_at_.reset();
+  if (has(Fault::kResumeRenewsExecution) && execution_deadline_)
+    execution_deadline_ = now_ + *execution_time();
+  if (phase_ != Phase::kLive || has(Fault::kResumeKeepsDeadlines)) return;
+  if (state_deadline_) state_deadline_ = now_ + *current().timeout;
+  for (Call& c : calls_) {
+    if (c.at == At::kDone || c.at == At::kFailed) continue;
+    const Bounds b = bounds_of(definition_, *c.action);
+    for (auto& [limit, at] : c.deadlines)
+      if (!(has(Fault::kResumeForgetsHeartbeat) && limit == Limit::kHeartbeat))
+        at = now_ + b.at(limit).time;
+    if (has(Fault::kResumeForgetsHeartbeat)) c.deadlines.erase(Limit::kHeartbeat);
+    if (c.doubt) c.doubt = now_ + b.at(Limit::kScheduleToClose).time;
+  }
+}
+
+// Whether run timeout, interrupt and kill go on or count anew in the same run is open: before the
+// first of both nothing of it is seen.
+void Model::doubt_run_limits() {
+  const auto note = [this](std::optional<Ms>& going_on, std::optional<Ms> time) {
+    const std::optional<Ms> anew = time ? std::optional<Ms>(now_ + *time) : std::nullopt;
+    for (const auto& at : {going_on, anew})
+      if (at) run_limits_doubt_ = std::min(run_limits_doubt_.value_or(*at), *at);
+    going_on.reset();
+  };
+  note(run_deadline_, definition_.run);
+  note(kill_at_, definition_.kill);
+  note(interrupt_at_, definition_.interrupt);
+}
+
+// The failed state again, with the data of its last entry; everything that counts attempts begins
+// anew.
+void Model::retry(bool extend) {
+  const std::string id = has(Fault::kRetryBeginsLastState) ? state_ : failed_state_;
+  Json data = last_entry_.at(id);
+  if (has(Fault::kRetryWithFirstData)) data = first_entry_.at(id);
+  if (has(Fault::kRetryKeepsError) && data_.contains("error")) data["error"] = data_["error"];
+  if (extend && execution_deadline_) execution_deadline_ = now_ + *execution_time();
+  if (!has(Fault::kRunsStayUsedUp)) runs_of_policy_ = 1;
+  doubt_run_limits();
+  phase_ = Phase::kLive;
+  in_on_failure_ = false;
+  const auto not_before = [&](const std::string& other) {
+    return entry_number_[other] >= entry_number_[id];
+  };
+  error_before_retry_ |= error_state_ && !not_before(error_state_id_);
+  error_state_.reset();
+  error_state_id_ = code_ = message_ = failed_state_ = "";
+  enter(id, data, true);
+  if (has(Fault::kRetryKeepsAttempts))
+    for (Call& c : calls_) c.attempt++;
+}
+
+void Model::kill() { dead_ = true; }
+
+void Model::start_process() {
+  dead_ = false;
+  for (Call& c : calls_) {
+    if (phase_ != Phase::kLive) break;
+    // What a worker has said of itself meanwhile could not be heard: its silence counts from now.
+    const auto silence = c.deadlines.find(Limit::kHeartbeat);
+    if (silence != c.deadlines.end())
+      silence->second = now_ + bounds_of(definition_, *c.action)[Limit::kHeartbeat].time;
+    const bool passed = std::any_of(c.deadlines.begin(), c.deadlines.end(),
+                                    [this](const auto& d) { return d.second <= now_; });
+    if (passed) count("deadline of an action that passed while the process was dead");
+    if (has(Fault::kDeadCallMadeAgain) && passed && c.at == At::kTaken && !paused()) {
+      c.deadlines.clear();
+      offer(c);
+    }
+    if (has(Fault::kStartBeginsWaitAnew) && c.at == At::kResting) {
+      const Ms shift = now_ - c.rests_since;
+      c.retry_at.low += shift, c.retry_at.high += shift;
+    }
+  }
+  const int entries = entries_;
+  settle();
+  // What the stream is read again from is not said.
+  if (passed_event_ && entries_ != entries && may_wait())
+    doubt("whether an event that nobody waited for is read again for a wait that begins now");
+}
+
+void Model::broker_away() { away_ = true; }
+
+void Model::broker_back() {
+  away_ = false;
+  settle();
+}
+
+}  // namespace millrace::reference

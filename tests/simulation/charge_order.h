@@ -1,0 +1,40 @@
+// An order that calls one function outside, with what a test adds to the call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+
+/// Calls `charge` once, with these further keys of the action.
+inline std::string order(std::string_view action = "", std::string_view state = "") {
+  return fmt::format(R"(
+id: order
+functions:
+- {{id: charge, type: knative-namespace, service: charge}}
+states:
+- id: pay
+  type: action
+  action: {{function: charge{}}}
+{}  transition: ship
+- {{id: ship, type: noop}}
+)",
+                     action, state);
+}
+
+inline std::string start(World& world, Json input = Json::object()) {
+  std::string id = world.start("order", std::move(input))["id"];
+  world.settle();
+  return id;
+}
+
+inline void fail(World& world, const InstanceId& task, std::string code) {
+  world.functions.tell({task, TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
+  world.settle();
+}
+
+}  // namespace millrace

@@ -1,0 +1,52 @@
+// RichStore: a folder with a store that has rows of all kinds, written by a whole engine, for tests
+// that damage it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/ids.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+
+/// A workflow whose instances wait for a timer.
+inline constexpr const char* kNaps = R"(
+id: naps
+states:
+- {id: nap, type: delay, duration: PT10H}
+)";
+
+/// A workflow that starts with a pair of events of one key.
+inline constexpr const char* kPairs = R"(
+id: pairs
+start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
+states:
+- {id: a, type: noop}
+)";
+
+/// A folder with a store that has rows of all kinds, made once.
+class RichStore {
+ public:
+  static RichStore& instance() {
+    static RichStore only;
+    return only;
+  }
+
+  const std::filesystem::path& folder() const { return folder_.path(); }
+  /// The instance that was started first of that workflow.
+  InstanceId id(const std::string& workflow) const { return ids_.at(workflow); }
+  const std::set<std::string>& tables() const { return tables_; }
+
+ private:
+  RichStore();
+  void start(World& world, const std::string& workflow, std::string key);
+
+  Folder folder_;
+  std::map<std::string, InstanceId> ids_;
+  std::set<std::string> tables_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,235 @@
+// The store check finds damage under its code. Rows by themselves: keys, records, seals, times; and
+// the rows of meta.
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "tests/simulation/store_damage.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+
+const Plant kPlants[] = {
+    {"a format of 0",
+     {"store.format"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{0})); }},
+    {"a format that had no tasks and no webhooks, with rows of both",
+     {"row.value"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{4})); }},
+    {"a key of three bytes",
+     {"row.key"},
+     [](Transaction& tx) { tx.put(Table::kOutbox, "abc", "x"); }},
+    {"an instance's part that does not exist",
+     {"row.key"},
+     [](Transaction& tx) {
+       tx.put(Table::kLive, rows::instance_prefix(kDefault, id_of("naps")) + "\x07", "x");
+     }},
+    {"a row in a tree that is not used",
+     {"row.key"},
+     [](Transaction& tx) { tx.put(Table::kDeadLetters, "k", "x"); }},
+    {"a byte behind a record",
+     {"row.record"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kSchedules);
+       tx.put(Table::kSchedules, key, value + "x");
+     }},
+    {"a head of a status that does not exist",
+     {"row.record"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) { head.status = static_cast<InstanceStatus>(50); });
+     }},
+    {"a dedupe row that was cut",
+     {"row.record"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kDedupe);
+       tx.put(Table::kDedupe, key, value.substr(1));
+     }},
+    {"a sealed row with another byte",
+     {"row.seal"},
+     [](Transaction& tx) {
+       auto [key, value] = first(tx, Table::kSecrets);
+       value.back() = static_cast<char>(value.back() ^ 1);
+       tx.put(Table::kSecrets, key, value);
+     }},
+    {"a secret that is not sealed",
+     {"row.plain"},
+     [](Transaction& tx) { tx.put(Table::kSecrets, first(tx, Table::kSecrets).first, "4711"); }},
+    {"an input that is not JSON",
+     {"row.json"},
+     [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("naps"), Part::kInput), "{"); }},
+    {"a delayed event that is none",
+     {"row.event"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) { record.event = "{}"; });
+     }},
+    {"a webhook's event without an attempt",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
+                        [](HookRecord& record) { record.attempt = 0; });
+     }},
+    {"a schedule that counts from next year",
+     {"row.time"},
+     [](Transaction& tx) {
+       edit<ScheduleRecord>(tx, Table::kSchedules, first(tx, Table::kSchedules).first,
+                            decode_schedule, encode,
+                            [](ScheduleRecord& record) { record.from += hours(9'000); });
+     }},
+    {"a purge of a kind that does not exist",
+     {"row.key"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind(3), 1, {}});
+     }},
+    {"a purge of a namespace that exists",
+     {"row.value"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+     }},
+    {"a purge up to an event that is yet to come",
+     {"counter.behind", "purge.target"},
+     [](Transaction& tx) {
+       const auto pairs = static_cast<uint64_t>(number_of(tx, "pairs"));
+       write_purge(tx, {Purge::Kind::kGroups, pairs, {.space = "default", .up_to = 99}});
+     }},
+    {"a deleted workflow of the number of another one",
+     {"number.twice"},
+     [](Transaction& tx) { write_retired(tx, number_of(tx, "naps"), kDefault); }},
+    {"a deleted workflow of no namespace",
+     {"row.record"},
+     [](Transaction& tx) {
+       tx.put(Table::kMeta, "retired/" + rows::workflow_prefix(WorkflowNumber(1)), "x");
+     }},
+    {"an unknown key of meta",
+     {"meta.unknown"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "counter/z", rows::key_of(uint64_t{1})); }},
+    {"an id of the store that was cut",
+     {"row.record"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "store", "\1cut"); }},
+    {"no row by which the key is known",
+     {"meta.missing"},
+     [](Transaction& tx) { tx.erase(Table::kMeta, "seal"); }},
+    {"no time", {"meta.missing"}, [](Transaction& tx) { tx.erase(Table::kMeta, "time"); }},
+    {"a counter that was set back",
+     {"counter.behind"},
+     [](Transaction& tx) { write_counter(tx, Counter::kHistory, 1); }},
+    {"a counter that has no number left to give",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kHistory, kMostNumber); }},
+    {"acknowledgements under a number that no row can have",
+     {"row.key"},
+     [](Transaction& tx) {
+       tx.put(Table::kSent, rows::key_of(kMostNumber + 1), first(tx, Table::kSent).second);
+     }},
+    {"fingerprints of a time behind the year 9999, in a store without a time",
+     {"meta.missing", "row.time"},
+     [](Transaction& tx) {
+       tx.erase(Table::kMeta, "time");
+       tx.put(Table::kDedupe, rows::key_of(uint64_t{1} << 62).append(rows::key_of(uint64_t{1})),
+              first(tx, Table::kDedupe).second);
+     }},
+    {"a head whose end is not that of its history",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { *head.ended_at -= Duration(1); });
+     }},
+    {"a head whose status is not that with which its history ends",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
+            [](Instance& head) { head.status = InstanceStatus::kCancelled; });
+     }},
+    {"a head whose start is not that of its history",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit_head(tx, "both", [](Instance& head) {
+         head.started_at -= Duration(1);
+         head.execution_from -= Duration(1);
+       });
+     }},
+    {"an idempotency key that is not UTF-8",
+     {"row.key"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kIdempotency);
+       tx.put(Table::kIdempotency, key + '\xff', value);
+     }},
+    {"a URL of a webhook that is not UTF-8",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
+                        [](HookRecord& record) { record.url += '\xff'; });
+     }},
+    // Meta.
+    {"a purge of the history of an instance that exists",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kHistory, last_history(tx, "naps"), {}});
+     }},
+    {"a purge of a history row that is not there",
+     {"purge.target"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
+       write_counter(tx, Counter::kHistory, number);
+       write_purge(tx, {Purge::Kind::kHistory, number, {}});
+     }},
+    {"a purge of the groups that a workflow has",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kGroups,
+                        static_cast<uint64_t>(number_of(tx, "pairs")),
+                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+     }},
+    {"a purge of groups under another name",
+     {"purge.target"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kGroups,
+                        static_cast<uint64_t>(number_of(tx, "naps")),
+                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+     }},
+    {"a counter from which there is no next number",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kHistory, UINT64_MAX); }},
+    {"a counter of workflows that has more than 32 bits",
+     {"row.value"},
+     [](Transaction& tx) { write_counter(tx, Counter::kWorkflow, uint64_t{1} << 32); }},
+    {"a time behind the year 9999",
+     {"row.value"},
+     [](Transaction& tx) { tx.put(Table::kMeta, "time", rows::key_of(uint64_t{1} << 60)); }},
+    {"no cursor in a store that has taken events",
+     {"meta.missing"},
+     [](Transaction& tx) { tx.erase(Table::kMeta, "cursor"); }},
+    {"a cursor at an event of the far future",
+     {"row.time"},
+     [](Transaction& tx) {
+       Cursor cursor = *read_cursor(tx);
+       cursor.stamped = from_millis(int64_t{1} << 47);
+       write_cursor(tx, cursor);
+     }},
+    {"a definition of a workflow that was never deleted and does not exist",
+     {"workflow.missing"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kWorkflow) + 1;
+       write_counter(tx, Counter::kWorkflow, number);
+       write_definition(tx, {WorkflowNumber(static_cast<uint32_t>(number)), 1},
+                        {.created_at = *read_engine_time(tx), .text = kNaps});
+     }},
+};
+
+TEST(StoreCheckRows, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+
+}  // namespace
+
+std::span<const Plant> row_plants() { return kPlants; }
+
+}  // namespace millrace

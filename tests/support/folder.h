@@ -1,0 +1,30 @@
+// Folder: a new folder for one test, gone with it.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "base/check.h"
+#include "os/scratch_folder.h"
+
+namespace millrace {
+
+class Folder {
+ public:
+  /// In the folder for temporary files.
+  Folder() : folder_(checked(ScratchFolder::make("millrace-test"))) {}
+  explicit Folder(const std::filesystem::path& parent)
+      : folder_(checked(ScratchFolder::make_in(parent, "millrace-test"))) {}
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  static ScratchFolder checked(Result<ScratchFolder> made) {
+    CHECK(made.has_value(), "{}", made.error().message);
+    return *std::move(made);
+  }
+
+  ScratchFolder folder_;
+};
+
+}  // namespace millrace

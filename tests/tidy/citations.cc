@@ -1,0 +1,111 @@
+#include "tests/tidy/citations.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kShortestPage = 5;  // letters; shorter words in capitals are abbreviations
+
+bool is_part(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
+         c == '/';
+}
+
+bool names_file(std::string_view word) {
+  static constexpr std::array<std::string_view, 6> kEndings = {".h",     ".cc", ".md",
+                                                               ".table", ".sh", ".cmake"};
+  return std::any_of(kEndings.begin(), kEndings.end(), [word](std::string_view ending) {
+    if (word.size() <= ending.size() || !word.ends_with(ending)) return false;
+    const char before = word[word.size() - ending.size() - 1];
+    return before != '/' && before != '.';
+  });
+}
+
+bool is_end_of_one(const std::set<std::string>& paths, const std::string& word) {
+  return std::any_of(paths.begin(), paths.end(),
+                     [end = "/" + word](const std::string& path) { return path.ends_with(end); });
+}
+
+bool is_there(const Citable& citable, const std::string& file, const std::string& word) {
+  const std::string beside =
+      (std::filesystem::path(file).parent_path() / word).lexically_normal().string();
+  return citable.files.contains(word) || citable.files.contains(beside) ||
+         citable.headers.contains(word) || is_end_of_one(citable.files, word) ||
+         is_end_of_one(citable.headers, word);
+}
+
+/// Whether a word in capitals and a quotation behind it name a page and its section.
+bool names_page(std::string_view word, std::string_view behind) {
+  return word.size() >= kShortestPage && behind.starts_with(" \"") &&
+         std::all_of(word.begin(), word.end(),
+                     [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; });
+}
+
+std::string_view comment_of(std::string_view line) {
+  const size_t begin = line.find("//");
+  if (begin == std::string_view::npos || (begin > 0 && line[begin - 1] == ':')) return {};
+  return line.substr(line.find_first_not_of('/', begin) == std::string_view::npos
+                         ? line.size()
+                         : line.find_first_not_of('/', begin));
+}
+
+std::vector<std::string> missing_in_line(const Citable& citable, const std::string& file,
+                                         std::string_view line, bool is_comment) {
+  std::vector<std::string> missing;
+  for (size_t at = 0; at < line.size();) {
+    if (!is_part(line[at])) {
+      ++at;
+      continue;
+    }
+    const size_t begin = at;
+    while (at < line.size() && is_part(line[at])) ++at;
+    const std::string_view whole = line.substr(begin, at - begin);
+    // Another system's path, part of an address, of a pattern or of a variable's value.
+    const bool is_other = begin > 0 && std::string_view("<*?:$}~@+\\").find(line[begin - 1]) !=
+                                           std::string_view::npos;
+    const std::string word(whole.substr(0, whole.find_last_not_of('.') + 1));
+    if (is_other || word.starts_with("/")) continue;
+    const bool is_page =
+        is_comment && names_page(word, line.substr(at)) && !is_there(citable, file, word + ".md");
+    if (is_page || (names_file(word) && !is_there(citable, file, word))) missing.push_back(word);
+  }
+  return missing;
+}
+
+}  // namespace
+
+std::set<std::string> library_headers(std::string_view text) {
+  constexpr std::string_view kInclude = "#include <";
+  std::set<std::string> headers;
+  for (size_t at = text.find(kInclude); at != std::string_view::npos;
+       at = text.find(kInclude, at + 1)) {
+    const size_t begin = at + kInclude.size();
+    headers.emplace(text.substr(begin, text.find('>', begin) - begin));
+  }
+  return headers;
+}
+
+std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
+                                           const std::string& text) {
+  const bool is_code = file.ends_with(".h") || file.ends_with(".cc");
+  std::vector<std::string> missing;
+  std::istringstream lines(text);
+  size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::string_view read = is_code ? comment_of(line) : std::string_view(line);
+    for (const std::string& word : missing_in_line(citable, file, read, is_code)) {
+      missing.push_back(fmt::format("{}:{}: {}", file, number, word));
+    }
+  }
+  return missing;
+}
+
+}  // namespace millrace

@@ -1,0 +1,29 @@
+// Citations: files and pages that comments and documents name. A reader must find each in the tree.
+// A scan of words, not a parser.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+/// What a citation may name.
+struct Citable {
+  std::set<std::string> files;    ///< by their path from the root
+  std::set<std::string> headers;  ///< of libraries, as sources include them: "date/tz.h"
+};
+
+/// The headers that a source includes in angle brackets.
+std::set<std::string> library_headers(std::string_view text);
+
+/// A line for each citation that names nothing: "base/ids.h:3: POLICIES.md". Of C++ files the
+/// comments are read, of all others the whole text. A citation is
+/// - a word that ends like a source file or a page (`.h`, `.cc`, `.md`, `.table`, `.sh`, `.cmake`):
+///   a path from the root, from the folder of the file, or the end of a path in the tree;
+/// - in comments, a page in capitals with its section in quotes: `GLOSSARY "Words"`.
+std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
+                                           const std::string& text);
+
+}  // namespace millrace

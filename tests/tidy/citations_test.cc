@@ -1,0 +1,56 @@
+// Comments and documents name only files and pages that are in the tree.
+#include "tests/tidy/citations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tidy/tree.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::Gt;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Citations, AreFoundInCommentsAndDocuments) {
+  const Citable citable{.files = {"base/ids.h", "docs/PAGES.md", "base/ids.cc"},
+                        .headers = {"date/tz.h"}};
+  EXPECT_THAT(
+      missing_citations(citable, "base/ids.cc",
+                        "#include \"gone/gone.h\"\n"
+                        "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
+                        "int a;  ///< WORDS \"Names\", RULES \"Names\"\n"
+                        "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
+                        "const char* b = \"elsewhere.md\";\n"),
+      ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md", "base/ids.cc:3: RULES"));
+  EXPECT_THAT(missing_citations(citable, "docs/guide.md",
+                                "[a](PAGES.md#b), [b](../base/ids.h)\n`gone.cc`\n"),
+              ElementsAre("docs/guide.md:2: gone.cc"));
+  EXPECT_THAT(library_headers("#include <map>\n#include <date/tz.h>\n#include \"a.h\"\n"),
+              ElementsAre("date/tz.h", "map"));
+}
+
+TEST(Citations, NameWhatIsInTheTree) {
+  Citable citable;
+  std::vector<std::string> readable;
+  for (const auto& path : all_files()) {
+    const std::string file = path.lexically_relative(root()).string();
+    citable.files.insert(file);
+    const bool is_code = file.ends_with(".h") || file.ends_with(".cc");
+    if (is_code) citable.headers.merge(library_headers(text_of(path)));
+    if (is_code || file.ends_with(".md") || file.ends_with("CMakeLists.txt")) {
+      readable.push_back(file);
+    }
+  }
+  EXPECT_THAT(readable, SizeIs(Gt(500U)));
+  for (const std::string& file : readable) {
+    // Its planted cases are not citations.
+    if (file == "tests/tidy/citations_test.cc" || file == "tests/tidy/citations.h") continue;
+    EXPECT_THAT(missing_citations(citable, file, text_of(root() / file)), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace millrace

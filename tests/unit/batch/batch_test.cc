@@ -1,0 +1,483 @@
+// Batch: what each kind of input changes, what is committed with it, and that an input whose batch
+// is lost has the same effect when it is applied again.
+#include "orchestrator/batch/batch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/json_format.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "tests/unit/support/batch_store.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
+)";
+
+constexpr const char* kPays = R"(
+id: pays
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)";
+
+constexpr const char* kTells = R"(
+id: tells
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: /t, data: 1}, transition: later}
+- {id: later, type: generateEvent, delay: PT10S, event: {type: told, source: /t, data: 2}}
+)";
+
+constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: '0 * * * *'}
+states:
+- {id: done, type: noop}
+)";
+
+/// An input of a batch, and when it is applied.
+struct Input {
+  TimePoint time;
+  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, TaskInput, SilenceInput,
+               ContinueInput, CommandInput>
+      what;
+};
+
+class BatchTest : public BatchStoreTest {
+ protected:
+  BatchTest() { make_batch({}); }
+
+  void make_batch(BatchLimits limits) {
+    batch = std::make_unique<Batch>(parts(), limits);
+    const Status loaded = batch->load();
+    ASSERT_TRUE(loaded) << loaded.error().message;
+  }
+
+  // Inputs.
+
+  Input event(const std::string& type, const std::string& id) {
+    return {now, EventInput{.space = "default",
+                            .sequence = ++sequence,
+                            .stamped = now,
+                            .event = EncodedEvent({.id = id, .source = "/s", .type = type})}};
+  }
+  Input command(Command command) { return {now, CommandInput{++request, std::move(command)}}; }
+  Input told(const InstanceId& task, decltype(TaskReport::what) what,
+             std::optional<std::string> space_name = std::nullopt) {
+    return {now, TaskInput{{.task = task, .what = std::move(what), .space = space_name}}};
+  }
+  static Command application(const std::string& text) {
+    auto workflow = load_stored(text);
+    EXPECT_TRUE(workflow) << workflow.error().message;
+    return ApplyWorkflow{.space = "default", .text = text, .workflow = *workflow};
+  }
+
+  // Batches.
+
+  Status apply(const Input& input) {
+    return std::visit([&](const auto& what) { return batch->apply(input.time, what); }, input.what);
+  }
+  Status try_batch(const std::vector<Input>& inputs) {
+    for (const Input& input : inputs) TRY(apply(input));
+    outcome = TRY(batch->finish(now));
+    TRY(tx->commit());
+    caches_committed();
+    batch->committed();
+    return {};
+  }
+  BatchOutcome& run(const std::vector<Input>& inputs) {
+    const Status done = try_batch(inputs);
+    EXPECT_TRUE(done) << done.error().message;
+    return outcome;
+  }
+  BatchOutcome& run(const Input& input) { return run(std::vector{input}); }
+  void lose_batch() {
+    tx->drop();
+    load_caches();
+    const Status undone = batch->undo();
+    ASSERT_TRUE(undone) << undone.error().message;
+    last_id = made_;
+  }
+  void must(Command asked) {
+    run(command(std::move(asked)));
+    const auto answer = this->answer();
+    EXPECT_TRUE(answer) << answer.error().message;
+  }
+  /// The one answer of the last batch.
+  Result<Json> answer() {
+    Result<Json> given = fail("test", "there is no answer");
+    for (const Answer& one : actions_of<Answer>(outcome)) given = one.result;
+    return given;
+  }
+  InstanceId start(const std::string& workflow) {
+    must(StartInstance{.space = "default", .workflow = workflow, .input = Json::object()});
+    return numbered_id(last_id);
+  }
+  /// Tries a batch of these inputs with each of its reads failing in turn: it is lost as a whole
+  /// each time, and at last has its effect.
+  uint64_t survive_read_faults(const std::vector<Input>& inputs) {
+    const auto before = rows();
+    const Cursor at = batch->cursor();
+    made_ = last_id;
+    return fail_each_read([&] { return try_batch(inputs); },
+                          [&] {
+                            lose_batch();
+                            EXPECT_EQ(rows(), before);
+                            EXPECT_EQ(batch->cursor(), at);
+                          });
+  }
+  std::string phase_of(const InstanceId& id) {
+    const auto instance = read_instance(*tx, space, id);
+    if (!instance || !*instance) return "none";
+    return std::string(to_string((*instance)->status));
+  }
+
+  std::unique_ptr<Batch> batch;
+  BatchOutcome outcome;  ///< of the last batch
+  uint64_t sequence = 0;
+  uint64_t request = 0;
+
+ private:
+  uint8_t made_ = 0;  ///< the last id that was given before the batch
+};
+
+// Events.
+
+TEST_F(BatchTest, StartsAnInstanceWithTheEventThatItsWorkflowStartsWith) {
+  must(application(kWaits));
+  run(event("begin", "1"));
+  EXPECT_EQ(outcome.counts.events, 1U);
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_EQ(phase_of(numbered_id(1)), "waiting");
+  EXPECT_TRUE(waiting.listens(numbered_id(1)));
+  EXPECT_EQ(living.count(catalog.find_workflow(space, "waits")->number), 1U);
+  EXPECT_EQ(batch->cursor().sequence, 1U);
+  EXPECT_EQ(read_cursor(*tx)->sequence, 1U);
+}
+
+TEST_F(BatchTest, WakesAnInstanceOnceWithAnEventThatComesTwice) {
+  must(application(kWaits));
+  run({event("begin", "1"), event("begin", "2")});
+  run(event("go", "3"));
+  EXPECT_EQ(outcome.counts.instances_woken, 2U);
+  EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
+  EXPECT_EQ(phase_of(numbered_id(1)), "complete");
+  run(event("begin", "1"));
+  EXPECT_EQ(outcome.counts.events_duplicate, 1U);
+  EXPECT_EQ(outcome.counts.instances_started, 0U);
+  EXPECT_EQ(living.count(catalog.find_workflow(space, "waits")->number), 0U);
+}
+
+TEST_F(BatchTest, WritesNothingForEventsThatConcernNobody) {
+  run(event("begin", "1"));
+  EXPECT_EQ(outcome.counts.events_unmatched, 1U);
+  EXPECT_EQ(batch->cursor().sequence, 1U);
+  EXPECT_EQ(read_cursor(*tx)->sequence, 0U) << "it may be read again";
+  must(application(kWaits));
+  EXPECT_EQ(read_cursor(*tx)->sequence, 1U) << "with the next thing that is written";
+  for (int i = 0; i < 100; ++i) run(event("other", "1"));
+  EXPECT_GT(read_cursor(*tx)->sequence, 30U) << "or after a while";
+}
+
+TEST_F(BatchTest, MakesDeadLettersOfWhatItCannotUse) {
+  Input lost = event("begin", "1");
+  std::get<EventInput>(lost.what).space = "nowhere";
+  run({lost,
+       {now, UnreadableInput{.sequence = ++sequence,
+                             .stamped = now,
+                             .reason = {"event.missing_attribute", "it has no id"},
+                             .message = {.subject = "millrace.events.default.t"}}}});
+  EXPECT_EQ(outcome.counts.dead_letters, 2U);
+  EXPECT_EQ(outcome.counts.events_unreadable, 1U);
+  EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.dlq.nowhere.namespace%2Enot_found",
+                                             "millrace.dlq.default.event%2Emissing_attribute"));
+  EXPECT_THAT(actions_of<NumberedMessage>(outcome), SizeIs(2));
+  EXPECT_EQ(batch->cursor().sequence, 2U);
+}
+
+TEST_F(BatchTest, WorksAnEventWithTooManyTargetsOffBatchByBatch) {
+  make_batch({.woken = 3, .woken_later = 2});
+  must(application(kWaits));
+  for (int i = 0; i < 5; ++i) run(event("begin", std::to_string(i)));
+  run(event("go", "go"));
+  EXPECT_TRUE(batch->is_unfinished());
+  EXPECT_EQ(batch->fan_out(), 5U);
+  EXPECT_EQ(outcome.counts.instances_woken, 0U);
+  size_t woken = 0;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(batch->go_on(now));
+    run(std::vector<Input>());
+    woken += outcome.counts.instances_woken;
+  }
+  EXPECT_EQ(woken, 5U);
+  EXPECT_FALSE(batch->is_unfinished());
+  EXPECT_THAT(stored_living(), IsEmpty());
+}
+
+TEST_F(BatchTest, IsFullWhenItHasWokenAsManyAsItMay) {
+  make_batch({.woken = 2});
+  must(application(kWaits));
+  run({event("begin", "1"), event("begin", "2")});
+  EXPECT_FALSE(batch->is_full());
+  ASSERT_TRUE(apply(event("go", "3")));
+  EXPECT_TRUE(batch->is_full());
+  run(std::vector<Input>());
+  EXPECT_FALSE(batch->is_full());
+}
+
+TEST_F(BatchTest, GoesOnBehindThePositionOfAnOpenedStream) {
+  must(application(kWaits));
+  const Cursor elsewhere{.stream_created = 9, .sequence = 40, .stamped = now};
+  batch->stream_opened(elsewhere);
+  run(event("begin", "1"));
+  EXPECT_EQ(read_cursor(*tx)->stream_created, 9);
+  batch->stream_opened(elsewhere);
+  EXPECT_EQ(batch->cursor(), elsewhere) << "it may be an earlier one";
+}
+
+// Timers.
+
+TEST_F(BatchTest, FiresATimerThatAnInstanceHasAndNoOther) {
+  must(application(kWaits));
+  run(event("begin", "1"));
+  const auto timers = due(now + hours(1));
+  ASSERT_THAT(timers, SizeIs(1));
+  EXPECT_TRUE(*batch->may_be_overtaken(now, timers[0])) << "the event may be in the stream";
+  Input stale{now, timers[0]};
+  std::get<TimerInput>(stale.what).deadline += seconds(1);
+  run(stale);
+  EXPECT_EQ(phase_of(numbered_id(1)), "waiting");
+  now += hours(1);
+  run({now, timers[0]});
+  EXPECT_EQ(outcome.counts.timers_fired, 1U);
+  EXPECT_EQ(phase_of(numbered_id(1)), "failed");
+  run({now, timers[0]});
+  EXPECT_EQ(phase_of(numbered_id(1)), "failed") << "it has ended";
+}
+
+TEST_F(BatchTest, PublishesADelayedEventWhenItsTimeComes) {
+  must(application(kTells));
+  start("tells");
+  EXPECT_THAT(outbox_subjects(), SizeIs(1));
+  EXPECT_EQ(rows_of(Table::kDelayed), 1U);
+  const auto timers = due(now + seconds(10));
+  ASSERT_THAT(timers, SizeIs(1));
+  EXPECT_FALSE(*batch->may_be_overtaken(now, timers[0]));
+  const Input timer{now, timers[0]};
+  run(timer);
+  EXPECT_EQ(outcome.counts.published, 1U);
+  EXPECT_THAT(outbox_subjects(), SizeIs(2));
+  EXPECT_EQ(rows_of(Table::kDelayed), 0U);
+  run(timer);
+  EXPECT_THAT(outbox_subjects(), SizeIs(2)) << "it is gone";
+}
+
+// Tasks.
+
+TEST_F(BatchTest, EndsATaskWithItsResultAndItsVariables) {
+  must(application(kPays));
+  const InstanceId id = start("pays");
+  ASSERT_THAT(actions_of<StartTask>(outcome), SizeIs(1));
+  const InstanceId task = actions_of<StartTask>(outcome)[0].task;
+  const TaskEnded ended{
+      .result = R"({"paid": true})",
+      .variables = {
+          {.scope = VariableScope::kNamespace, .key = "receipt", .value = {.bytes = "7"}}}};
+  run(told(task, ended, "elsewhere"));
+  EXPECT_EQ(outcome.counts.answers_stray, 1U);
+  EXPECT_EQ(phase_of(id), "waiting");
+  run(told(task, ended, "default"));
+  EXPECT_THAT(actions_of<EndedTask>(outcome), ElementsAre(testing::Field(&EndedTask::task, task)));
+  EXPECT_EQ(phase_of(id), "complete");
+  EXPECT_THAT(read_instance(*tx, space, id).value()->data.text(), HasSubstr(R"("paid":true)"));
+  EXPECT_EQ(rows_of(Table::kTasks), 0U);
+  EXPECT_EQ(rows_of(Table::kVariables), 1U);
+  run(told(task, ended));
+  EXPECT_THAT(actions_of<EndedTask>(outcome), IsEmpty()) << "it has ended";
+}
+
+TEST_F(BatchTest, TellsHowLongATaskWaitedForItsWorker) {
+  must(application(kPays));
+  start("pays");
+  const StartTask task = actions_of<StartTask>(outcome).at(0);
+  tasks.hand_out(task);
+  clock.advance(seconds(2));
+  run(told(task.task, TaskStarted()));
+  EXPECT_THAT(outcome.counts.begun_after, ElementsAre(Duration(seconds(2))));
+  EXPECT_TRUE(begun.contains(task.task));
+  run(told(numbered_id(99), TaskStarted()));
+  EXPECT_THAT(outcome.counts.begun_after, IsEmpty());
+}
+
+// Commands.
+
+TEST_F(BatchTest, RefusesOneCommandAndGoesOnWithTheOthers) {
+  const uint64_t first = request + 1;
+  run({command(StartInstance{.space = "default", .workflow = "none", .input = Json::object()}),
+       command(application(kWaits))});
+  std::map<uint64_t, std::string> answers;
+  for (const Answer& one : actions_of<Answer>(outcome)) {
+    answers[one.request] = one.result ? "ok" : one.result.error().code;
+  }
+  EXPECT_EQ(answers[first], "workflow.not_found");
+  EXPECT_EQ(answers[first + 1], "ok");
+}
+
+TEST_F(BatchTest, GoesOnWithAnInstanceThatWasNotFinished) {
+  must(application(kTicks));
+  now += hours(1);
+  const auto timers = due(now);
+  ASSERT_THAT(timers, SizeIs(1));
+  run({now, timers[0]});
+  ASSERT_THAT(actions_of<ContinueInput>(outcome), SizeIs(1));
+  EXPECT_EQ(phase_of(numbered_id(1)), "pending") << "it takes its first step in another batch";
+  run({now, actions_of<ContinueInput>(outcome)[0]});
+  EXPECT_EQ(phase_of(numbered_id(1)), "complete");
+  run({now, ContinueInput{space, numbered_id(99)}});
+  EXPECT_EQ(outcome.counts.instances_damaged, 0U) << "there is none of that id";
+}
+
+// What is set aside.
+
+TEST_F(BatchTest, FailsAnInstanceThatTheProcessDiesOf) {
+  must(application(kWaits));
+  run(event("begin", "1"));
+  EXPECT_FALSE(*batch->set_aside(now, space, numbered_id(99)));
+  EXPECT_TRUE(*batch->set_aside(now, space, numbered_id(1)));
+  run(std::vector<Input>());
+  const auto instance = read_instance(*tx, space, numbered_id(1)).value();
+  EXPECT_EQ(instance->status, InstanceStatus::kFailed);
+  EXPECT_EQ(instance->error->code, kPoison);
+}
+
+TEST_F(BatchTest, MakesADeadLetterOfADeliveryThatWasGivenUp) {
+  HookRecord hook{.space = space,
+                  .url = "http://hook",
+                  .at = now,
+                  .attempt = 3,
+                  .event = encode_json_event({.id = "1", .source = "/s", .type = "t"})};
+  ASSERT_TRUE(batch->set_aside(hook, {"webhook.status", "it answered 503"}));
+  run(std::vector<Input>());
+  EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.dlq.default.webhook%2Estatus"));
+  hook.event = "no event";
+  ASSERT_TRUE(batch->set_aside(hook, {"webhook.status", ""}));
+  EXPECT_EQ(damages.count(), 1U);
+}
+
+// Lost batches.
+
+TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
+  must(application(kWaits));
+  run(event("begin", "1"));
+  const auto before = rows();
+  const Cursor at = batch->cursor();
+  ASSERT_TRUE(apply(event("begin", "2")));
+  ASSERT_TRUE(apply(event("go", "3")));
+  tx->drop();
+  load_caches();
+  ASSERT_TRUE(batch->undo());
+  EXPECT_EQ(batch->cursor(), at);
+  run(std::vector<Input>());
+  EXPECT_EQ(outcome.counts.events, 0U);
+  EXPECT_THAT(outcome.actions, IsEmpty());
+  EXPECT_EQ(rows(), before);
+}
+
+TEST_F(BatchTest, WhoseCommitFailsHasItsEffectWhenItIsAppliedAgain) {
+  must(application(kWaits));
+  const std::vector<Input> inputs{event("begin", "1"), event("begin", "2")};
+  const auto before = rows();
+  fails_commit = true;
+  const Status done = try_batch(inputs);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, "store.io");
+  fails_commit = false;
+  lose_batch();
+  EXPECT_EQ(rows(), before);
+  run(inputs);
+  EXPECT_THAT(stored_living(), SizeIs(2));
+}
+
+TEST_F(BatchTest, SurvivesFailingReadsOfEvents) {
+  must(application(kWaits));
+  EXPECT_GE(survive_read_faults({event("begin", "1"), event("begin", "2")}), 1U);
+  EXPECT_THAT(stored_living(), SizeIs(2));
+  EXPECT_GE(survive_read_faults({event("go", "3")}), 2U);
+  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
+}
+
+TEST_F(BatchTest, SurvivesFailingReadsOfTimers) {
+  must(application(kWaits));
+  must(application(kTells));
+  run(event("begin", "1"));
+  start("tells");
+  now += hours(1);
+  const auto timers = due(now);
+  ASSERT_THAT(timers, SizeIs(2));
+  EXPECT_GE(survive_read_faults({{now, timers[0]}, {now, timers[1]}}), 2U);
+  EXPECT_EQ(outcome.counts.timers_fired, 2U);
+  EXPECT_EQ(phase_of(numbered_id(1)), "failed");
+  EXPECT_EQ(rows_of(Table::kDelayed), 0U);
+}
+
+TEST_F(BatchTest, SurvivesFailingReadsOfWhatTasksTell) {
+  must(application(kPays));
+  const InstanceId id = start("pays");
+  const InstanceId task = actions_of<StartTask>(outcome).at(0).task;
+  EXPECT_GE(survive_read_faults({told(task, TaskStarted()), told(task, TaskEnded{.result = "7"})}),
+            1U);
+  EXPECT_EQ(phase_of(id), "complete");
+  EXPECT_EQ(rows_of(Table::kTasks), 0U);
+}
+
+TEST_F(BatchTest, SurvivesFailingReadsOfCommands) {
+  EXPECT_GE(survive_read_faults({command(application(kPays))}), 1U);
+  EXPECT_TRUE(answer());
+  EXPECT_GE(survive_read_faults({command(StartInstance{.space = "default",
+                                                       .workflow = "pays",
+                                                       .input = Json::object(),
+                                                       .idempotency_key = "key"})}),
+            1U);
+  EXPECT_TRUE(answer());
+  const InstanceId id = stored_living().at(0).id;
+  EXPECT_GE(survive_read_faults(
+                {command(CancelInstance{.space = "default", .instance = id, .now = true})}),
+            1U);
+  EXPECT_EQ(phase_of(id), "cancelled");
+  EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1));
+}
+
+TEST_F(BatchTest, IsLoadedWholeOnceAllReadsSucceed) {
+  make_batch({.woken = 1, .woken_later = 1});
+  must(application(kWaits));
+  run({event("begin", "1"), event("begin", "2")});
+  run(event("go", "3"));
+  ASSERT_TRUE(batch->is_unfinished());
+  load_caches();
+  batch = std::make_unique<Batch>(parts(), BatchLimits());
+  EXPECT_GE(fail_each_read([&] { return batch->load(); }, [&] { load_caches(); }), 2U);
+  EXPECT_EQ(batch->cursor().sequence, 3U);
+  EXPECT_EQ(batch->fan_out(), 2U);
+  ASSERT_TRUE(batch->go_on(now));
+  run(std::vector<Input>());
+  EXPECT_THAT(stored_living(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace

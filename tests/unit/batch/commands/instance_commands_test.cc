@@ -1,0 +1,163 @@
+#include "orchestrator/batch/commands/instance_commands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/commands/command_rig.h"
+#include "tests/unit/batch/commands/definitions.h"
+
+namespace millrace {
+namespace {
+
+class InstanceCommands : public testing::Test {
+ protected:
+  InstanceCommands() {
+    for (const char* text : {kWaits, kEnds, kFailsAtOnce}) rig.must(CommandRig::application(text));
+  }
+
+  CommandRig rig;
+};
+
+TEST_F(InstanceCommands, StartUnderAKeyFindsTheInstanceOfThatKey) {
+  StartInstance start{
+      .space = "default", .workflow = "waits", .input = {{"a", 1}}, .idempotency_key = "key"};
+  const Json first = rig.must(start);
+  EXPECT_EQ(first["created"], true);
+  EXPECT_EQ(rig.must(start), (Json{{"id", first["id"]}, {"created", false}}));
+  start.input = {{"a", 2}};
+  EXPECT_EQ(rig.refusal(start).code, "start.conflict");
+}
+
+TEST_F(InstanceCommands, CancelEndsAnInstanceOnce) {
+  const InstanceId id = rig.start("waits");
+  const CancelInstance cancel{.space = "default", .instance = id};
+  EXPECT_EQ(rig.must(cancel), (Json{{"id", to_string(id)}, {"cancelled", true}}));
+  EXPECT_EQ(rig.instance(id).status, InstanceStatus::kCancelled);
+  const Error error = rig.refusal(cancel);
+  EXPECT_EQ(error.code, "instance.ended");
+  EXPECT_NE(error.message.find("its status is cancelled: it cannot be cancelled"),
+            std::string::npos)
+      << error.message;
+}
+
+TEST_F(InstanceCommands, PauseAndResumeSayWhetherTheyChangedAnything) {
+  const InstanceId id = rig.start("waits");
+  const Json name = to_string(id);
+  EXPECT_EQ(rig.must(ResumeInstance{.space = "default", .instance = id}),
+            (Json{{"id", name}, {"resumed", false}}));
+  EXPECT_EQ(rig.must(PauseInstance{.space = "default", .instance = id}),
+            (Json{{"id", name}, {"paused", true}}));
+  EXPECT_EQ(rig.must(PauseInstance{.space = "default", .instance = id}),
+            (Json{{"id", name}, {"paused", false}}));
+  EXPECT_EQ(rig.must(ResumeInstance{.space = "default", .instance = id}),
+            (Json{{"id", name}, {"resumed", true}}));
+}
+
+TEST_F(InstanceCommands, RevivalIsRefusedWhileTheInstanceLives) {
+  const InstanceId id = rig.start("waits");
+  for (const Command& command :
+       {Command(RetryInstance{.space = "default", .instance = id}),
+        Command(RestartInstance{.space = "default", .instance = id}),
+        Command(RerunInstance{.space = "default", .instance = id, .state = "wait"}),
+        Command(DeleteInstance{.space = "default", .instance = id})}) {
+    EXPECT_EQ(rig.refusal(command).code, "instance.living");
+  }
+}
+
+TEST_F(InstanceCommands, RetryIsOfWhatHasFailed) {
+  const InstanceId complete = rig.start("ends");
+  EXPECT_EQ(rig.refusal(RetryInstance{.space = "default", .instance = complete}).code,
+            "instance.not_failed");
+  const InstanceId failed = rig.start("fails-at-once");
+  EXPECT_EQ(rig.must(RetryInstance{.space = "default", .instance = failed}),
+            (Json{{"id", to_string(failed)}, {"run", 1}}))
+      << "it is the same run that goes on";
+}
+
+TEST_F(InstanceCommands, RestartCountsTheRun) {
+  const InstanceId id = rig.start("ends");
+  EXPECT_EQ(rig.must(RestartInstance{.space = "default", .instance = id})["run"], 2);
+  EXPECT_EQ(rig.must(RestartInstance{.space = "default", .instance = id})["run"], 3);
+}
+
+TEST_F(InstanceCommands, RerunNeedsAStateAndItsData) {
+  const InstanceId id = rig.start("ends");
+  EXPECT_EQ(rig.refusal(RerunInstance{.space = "default", .instance = id, .state = "none"}).code,
+            "instance.no_state");
+  EXPECT_EQ(rig.refusal(RerunInstance{.space = "default", .instance = id, .state = "end"}).code,
+            "instance.no_data")
+      << "the state neither waited nor acted";
+  const InstanceId waited = rig.start("waits");
+  rig.must(CancelInstance{.space = "default", .instance = waited});
+  EXPECT_EQ(rig.must(RerunInstance{.space = "default", .instance = waited, .state = "wait"})["run"],
+            2);
+}
+
+TEST_F(InstanceCommands, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
+  const InstanceId id = rig.start("ends");
+  const VariablePlace place{.space = "default", .instance = id};
+  rig.must(PutVariable{.place = place, .key = "k", .value = {}});
+  EXPECT_EQ(rig.must(DeleteInstance{.space = "default", .instance = id}),
+            (Json{{"id", to_string(id)}, {"deleted", true}}));
+  for (const Table table : {Table::kEnded, Table::kHistory, Table::kVariables}) {
+    size_t rows = 0;
+    rig.draft().tx.scan(table, "", [&](std::string_view, std::string_view) {
+      ++rows;
+      return true;
+    });
+    EXPECT_EQ(rows, 0U) << table_name(table);
+  }
+}
+
+TEST(InstanceCommandsUnderReadFaults, LoseTheBatchWithEachReadThatFails) {
+  using MakeCommand = Command (*)(const InstanceId& id);
+  struct Case {
+    const char* definition;
+    const char* workflow;
+    MakeCommand command;
+  };
+  const Case cases[] = {
+      {kWaits, "waits",
+       [](const InstanceId& id) -> Command {
+         return CancelInstance{"default", id};
+       }},
+      {kWaits, "waits",
+       [](const InstanceId& id) -> Command {
+         return PauseInstance{"default", id};
+       }},
+      {kWaits, "waits",
+       [](const InstanceId& id) -> Command {
+         return ResumeInstance{"default", id};
+       }},
+      {kFailsAtOnce, "fails-at-once",
+       [](const InstanceId& id) -> Command {
+         return RetryInstance{"default", id};
+       }},
+      {kEnds, "ends",
+       [](const InstanceId& id) -> Command {
+         return RestartInstance{"default", id};
+       }},
+      {kFailsAtOnce, "fails-at-once",
+       [](const InstanceId& id) -> Command {
+         return RerunInstance{"default", id, "stop"};
+       }},
+      {kEnds, "ends",
+       [](const InstanceId& id) -> Command {
+         return DeleteInstance{"default", id};
+       }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.definition);
+    expect_every_read_fault_loses_the_batch([&](CommandRig& rig) {
+      rig.must(CommandRig::application(one.definition));
+      return one.command(rig.start(one.workflow));
+    });
+  }
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kWaits));
+    return StartInstance{
+        .space = "default", .workflow = "waits", .input = Json::object(), .idempotency_key = "key"};
+  });
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,108 @@
+#include "orchestrator/batch/commands/namespace_commands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/commands/command_rig.h"
+#include "tests/unit/batch/commands/definitions.h"
+
+namespace millrace {
+namespace {
+
+Json services(const char* paused) {
+  return {{"services", {{"charge", {{"url", "http://charge"}}}}}, {"paused", Json::parse(paused)}};
+}
+
+TEST(NamespaceCommands, CreateMakesTheNamespaceOnce) {
+  CommandRig rig;
+  EXPECT_EQ(rig.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", true}}));
+  EXPECT_EQ(rig.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", false}}));
+}
+
+TEST(NamespaceCommands, CreateRefusesAWebhookWithoutItsSecret) {
+  CommandRig rig;
+  const Json settings{{"webhooks", {{{"url", "http://hook"}, {"secret", "token"}}}}};
+  const CreateNamespace create{.name = "a", .settings = settings};
+  const Error error = rig.refusal(create);
+  EXPECT_EQ(error.code, "settings.invalid");
+  EXPECT_EQ(error.message,
+            "webhooks[0].secret: the namespace has no secret \"token\"; create the namespace, then "
+            "set the secret (`millrace secret set token`), then these settings");
+  EXPECT_EQ(rig.refusal(PutSecret{.space = "a", .name = "token", .value = "t"}).code,
+            "namespace.not_found")
+      << "the refusal made nothing";
+  rig.must(CreateNamespace{.name = "a"});
+  rig.must(PutSecret{.space = "a", .name = "token", .value = "t"});
+  EXPECT_EQ(rig.must(create)["created"], false);
+}
+
+TEST(NamespaceCommands, CreateWarnsOfSettingsThatSayNothing) {
+  CommandRig rig;
+  const Json settings{
+      {"webhooks", {{{"url", "http://hook"}, {"types", {"millrace.instance.stopped"}}}}}};
+  const Json answer = rig.must(CreateNamespace{.name = "a", .settings = settings});
+  ASSERT_EQ(answer["warnings"].size(), 1U) << answer;
+  EXPECT_EQ(answer["warnings"][0]["path"], "webhooks[0].types[0]");
+}
+
+TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceLives) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "a"});
+  rig.must(CommandRig::application(kWaits, "a"));
+  rig.must(StartInstance{.space = "a", .workflow = "waits", .input = Json::object()});
+  EXPECT_EQ(rig.refusal(DeleteNamespace{.name = "a"}).code, "namespace.not_empty");
+  EXPECT_EQ(rig.must(DeleteNamespace{.name = "a", .cancel = true}), (Json{{"cancelled", 1}}));
+  EXPECT_EQ(rig.refusal(DeleteNamespace{.name = "a"}).code, "namespace.not_found");
+}
+
+TEST(NamespaceCommands, DeleteKeepsTheDefaultNamespace) {
+  CommandRig rig;
+  const Error error = rig.refusal(DeleteNamespace{.name = "default", .cancel = true});
+  EXPECT_EQ(error.code, "namespace.not_empty");
+  EXPECT_EQ(error.message, "the namespace \"default\" stays");
+}
+
+TEST(NamespaceCommands, PauseIsOfAServiceThatIsNamed) {
+  CommandRig rig;
+  PauseService pause{.space = "default", .name = "charge"};
+  EXPECT_EQ(rig.refusal(pause).code, "function.not_found");
+  rig.must(CommandRig::application(kCalls));
+  EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", true}, {"changed", true}}))
+      << "a workflow names it";
+  EXPECT_EQ(rig.must(pause)["changed"], false);
+  pause.paused = false;
+  EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", false}, {"changed", true}}));
+}
+
+TEST(NamespaceCommands, PauseIsASettingOfTheNamespace) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
+  EXPECT_EQ(rig.must(PauseService{.space = "default", .name = "charge"})["changed"], false);
+  rig.must(CreateNamespace{.name = "default", .settings = services("[]")});
+  EXPECT_EQ(rig.must(PauseService{.space = "default", .name = "charge"})["changed"], true);
+}
+
+TEST(NamespaceCommands, LoseTheBatchWithEachReadThatFails) {
+  expect_every_read_fault_loses_the_batch(
+      [](CommandRig&) -> Command { return CreateNamespace{.name = "a"}; });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kCalls));
+    rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
+    rig.start("calls");
+    return CreateNamespace{.name = "default", .settings = services("[]")};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CreateNamespace{.name = "a"});
+    rig.must(CommandRig::application(kWaits, "a"));
+    rig.must(StartInstance{.space = "a", .workflow = "waits", .input = Json::object()});
+    return DeleteNamespace{.name = "a", .cancel = true};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kCalls));
+    rig.must(PauseService{.space = "default", .name = "charge"});
+    rig.start("calls");
+    return PauseService{.space = "default", .name = "charge", .paused = false};
+  });
+}
+
+}  // namespace
+}  // namespace millrace

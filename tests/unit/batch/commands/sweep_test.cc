@@ -1,0 +1,102 @@
+#include "orchestrator/batch/commands/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/commands/command_rig.h"
+#include "tests/unit/batch/commands/definitions.h"
+
+namespace millrace {
+namespace {
+
+constexpr NamespaceNumber kDefault{1};
+
+/// A rig with that many waiting instances.
+class Sweeping : public testing::Test {
+ protected:
+  void start(size_t count) {
+    rig.must(CommandRig::application(kWaits));
+    const StartInstance one{.space = "default", .workflow = "waits", .input = Json::object()};
+    for (size_t i = 0; i < count; ++i) {
+      const auto started = rig.run(one);
+      ASSERT_TRUE(started);
+      ids.push_back(*parse_instance_id(std::get<Json>(*started)["id"].get<std::string>()));
+    }
+    ASSERT_TRUE(rig.commit());
+    workflow = rig.draft().catalog.find_workflow(kDefault, "waits")->number;
+  }
+  size_t count() { return count_living(rig.context(), kDefault, workflow); }
+
+  CommandRig rig;
+  WorkflowNumber workflow{};
+  std::vector<InstanceId> ids;
+};
+
+TEST_F(Sweeping, CountsTheLivingOfAWorkflowAndOfANamespace) {
+  start(3);
+  rig.must(CommandRig::application(kEnds));
+  rig.start("ends");
+  EXPECT_EQ(count(), 3U);
+  EXPECT_EQ(count_living(rig.context(), kDefault, std::nullopt), 3U);
+  EXPECT_EQ(count_living(rig.context(), NamespaceNumber(2), std::nullopt), 0U);
+}
+
+TEST_F(Sweeping, RefusesOnlyWhatLives) {
+  EXPECT_TRUE(refuse_living(0, {"a.code", "it has instances"}));
+  const Status refused = refuse_living(2, {"a.code", "it has instances"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "a.code");
+  EXPECT_EQ(refused.error().message,
+            "it has instances: 2; cancel them with it: ?cancel=1, --cancel");
+}
+
+TEST_F(Sweeping, CancelsFewInOneBatch) {
+  start(3);
+  Sweep sweep;
+  const auto done = cancel_living(rig.context(), kDefault, workflow, sweep);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(*done);
+  EXPECT_EQ(sweep.changed, 3U);
+  EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(Sweeping, CancelsManyInSeveralBatches) {
+  start(600);
+  Sweep sweep;
+  size_t batches = 0;
+  for (bool done = false; !done && batches < 10; ++batches) {
+    const size_t before = count();
+    const auto some = cancel_living(rig.context(), kDefault, workflow, sweep);
+    ASSERT_TRUE(some);
+    ASSERT_TRUE(rig.commit());
+    EXPECT_LE(before - count(), 300U) << "one batch does about 250";
+    done = *some;
+  }
+  EXPECT_EQ(batches, 3U);
+  EXPECT_EQ(sweep.changed, 600U);
+  EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(Sweeping, StepsOnlyThoseThatAreMeant) {
+  start(4);
+  Sweep sweep;
+  const auto is_one = [&](const Instance& head) { return head.id == ids[0] || head.id == ids[2]; };
+  const auto all = step_living(rig.context(), kDefault, Pause{}, is_one, sweep);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(*all);
+  EXPECT_EQ(sweep.changed, 2U);
+  ASSERT_TRUE(rig.commit());
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(rig.instance(ids[i]).paused, i % 2 == 0) << i;
+}
+
+TEST_F(Sweeping, ResumesNothingWhereNoInstanceCallsTheServices) {
+  start(2);
+  Sweep sweep;
+  const ServiceNames services = {"charge"};
+  const auto all = resume_services(rig.context(), kDefault, &services, sweep);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(*all);
+  EXPECT_FALSE(sweep.last);
+}
+
+}  // namespace
+}  // namespace millrace

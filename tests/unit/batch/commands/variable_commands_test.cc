@@ -1,0 +1,95 @@
+#include "orchestrator/batch/commands/variable_commands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/commands/command_rig.h"
+#include "tests/unit/batch/commands/definitions.h"
+
+namespace millrace {
+namespace {
+
+TEST(VariableCommands, PutAndDeleteOneOfEachScope) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kWaits));
+  const VariablePlace places[] = {
+      {.space = "default"},
+      {.space = "default", .workflow = "waits"},
+      {.space = "default", .instance = rig.start("waits")},
+  };
+  for (const VariablePlace& place : places) {
+    EXPECT_EQ(
+        rig.must(PutVariable{
+            .place = place, .key = "k", .value = {.content_type = "text/plain", .bytes = "abc"}}),
+        (Json{{"key", "k"}, {"size", 3}, {"contentType", "text/plain"}}));
+  }
+  for (const VariablePlace& place : places) {
+    EXPECT_EQ(rig.must(DeleteVariable{.place = place, .key = "k"}),
+              (Json{{"key", "k"}, {"deleted", true}}));
+    EXPECT_EQ(rig.refusal(DeleteVariable{.place = place, .key = "k"}).code, "variable.not_found");
+  }
+}
+
+TEST(VariableCommands, PutIsRefusedForAnOwnerThatDoesNotExist) {
+  CommandRig rig;
+  EXPECT_EQ(
+      rig.refusal(PutVariable{.place = {.space = "default", .workflow = "none"}, .key = "k"}).code,
+      "workflow.not_found");
+  EXPECT_EQ(
+      rig.refusal(PutVariable{.place = {.space = "default", .instance = InstanceId{}}, .key = "k"})
+          .code,
+      "instance.not_found");
+}
+
+TEST(VariableCommands, PutFindsAnInstanceOfTheSameBatch) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kWaits));
+  const auto started =
+      rig.run(StartInstance{.space = "default", .workflow = "waits", .input = Json::object()});
+  ASSERT_TRUE(started);
+  const auto id = parse_instance_id(std::get<Json>(*started)["id"].get<std::string>());
+  EXPECT_TRUE(rig.run(PutVariable{.place = {.space = "default", .instance = *id}, .key = "k"}))
+      << "its rows are not written yet";
+}
+
+TEST(SecretCommands, PutSaysWhetherTheSecretIsNew) {
+  CommandRig rig;
+  const PutSecret put{.space = "default", .name = "token", .value = "t"};
+  EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", true}}));
+  EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", false}}));
+}
+
+TEST(SecretCommands, DeleteIsRefusedWhileAWebhookSendsTheSecret) {
+  CommandRig rig;
+  const DeleteSecret remove{.space = "default", .name = "token"};
+  EXPECT_EQ(rig.refusal(remove).code, "secret.not_found");
+  rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
+  const Json settings{{"webhooks", {{{"url", "http://hook"}, {"secret", "token"}}}}};
+  rig.must(CreateNamespace{.name = "default", .settings = settings});
+  EXPECT_EQ(rig.refusal(remove).code, "secret.in_use");
+  rig.must(CreateNamespace{.name = "default", .settings = Json::object()});
+  EXPECT_EQ(rig.must(remove), (Json{{"name", "token"}, {"deleted", true}}));
+}
+
+TEST(VariableCommands, LoseTheBatchWithEachReadThatFails) {
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kWaits));
+    return PutVariable{.place = {.space = "default", .instance = rig.start("waits")}, .key = "k"};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(PutVariable{.place = {.space = "default"}, .key = "k"});
+    return DeleteVariable{.place = {.space = "default"}, .key = "k"};
+  });
+}
+
+TEST(SecretCommands, LoseTheBatchWithEachReadThatFails) {
+  expect_every_read_fault_loses_the_batch([](CommandRig&) -> Command {
+    return PutSecret{.space = "default", .name = "token", .value = "t"};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
+    return DeleteSecret{.space = "default", .name = "token"};
+  });
+}
+
+}  // namespace
+}  // namespace millrace

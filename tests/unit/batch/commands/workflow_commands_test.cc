@@ -1,0 +1,90 @@
+#include "orchestrator/batch/commands/workflow_commands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/commands/command_rig.h"
+#include "tests/unit/batch/commands/definitions.h"
+
+namespace millrace {
+namespace {
+
+TEST(WorkflowCommands, ApplyAddsARevisionOnlyIfTheTextIsAnother) {
+  CommandRig rig;
+  const ApplyWorkflow first = CommandRig::application(kEnds);
+  EXPECT_EQ(rig.must(first), (Json{{"id", "ends"}, {"revision", 1}, {"changed", true}}));
+  EXPECT_EQ(rig.must(first), (Json{{"id", "ends"}, {"revision", 1}, {"changed", false}}));
+  const ApplyWorkflow second = CommandRig::application(std::string(kEnds) + "\n");
+  EXPECT_EQ(rig.must(second), (Json{{"id", "ends"}, {"revision", 2}, {"changed", true}}));
+}
+
+TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceLives) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kWaits));
+  rig.start("waits");
+  const Error error = rig.refusal(DeleteWorkflow{.space = "default", .id = "waits"});
+  EXPECT_EQ(error.code, "workflow.has_instances");
+  EXPECT_EQ(error.message,
+            "workflow \"waits\" has living instances: 1; cancel them with it: ?cancel=1, --cancel");
+}
+
+TEST(WorkflowCommands, DeleteCancelsTheInstancesAndErasesTheVariables) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kWaits));
+  const InstanceId id = rig.start("waits");
+  const VariablePlace place{.space = "default", .workflow = "waits"};
+  rig.must(PutVariable{.place = place, .key = "k", .value = {}});
+  EXPECT_EQ(rig.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+            (Json{{"cancelled", 1}}));
+  EXPECT_EQ(rig.instance(id).status, InstanceStatus::kCancelled);
+  EXPECT_EQ(rig.refusal(StartInstance{.space = "default", .workflow = "waits"}).code,
+            "workflow.not_found");
+  rig.must(CommandRig::application(kWaits));
+  EXPECT_EQ(rig.refusal(DeleteVariable{.place = place, .key = "k"}).code, "variable.not_found");
+}
+
+TEST(WorkflowCommands, PauseHoldsTheInstancesAndResumeLetsThemGoOn) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kWaits));
+  const InstanceId id = rig.start("waits");
+  PauseWorkflow pause{.space = "default", .id = "waits"};
+  EXPECT_EQ(rig.must(pause), (Json{{"id", "waits"}, {"paused", true}, {"changed", 1}}));
+  EXPECT_TRUE(rig.instance(id).paused);
+  EXPECT_EQ(rig.must(pause), (Json{{"id", "waits"}, {"paused", true}, {"changed", 0}}));
+  pause.paused = false;
+  EXPECT_EQ(rig.must(pause), (Json{{"id", "waits"}, {"paused", false}, {"changed", 1}}));
+  EXPECT_FALSE(rig.instance(id).paused);
+}
+
+TEST(WorkflowCommands, TriggerStartsOnlyAScheduledWorkflow) {
+  CommandRig rig;
+  rig.must(CommandRig::application(kScheduled));
+  rig.must(CommandRig::application(kEnds));
+  EXPECT_TRUE(rig.must(TriggerSchedule{.space = "default", .workflow = "report"}).contains("id"));
+  const Error error = rig.refusal(TriggerSchedule{.space = "default", .workflow = "ends"});
+  EXPECT_EQ(error.code, "schedule.not_found");
+  EXPECT_EQ(error.message, "workflow \"ends\" has no schedule");
+}
+
+TEST(WorkflowCommands, LoseTheBatchWithEachReadThatFails) {
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kScheduled));
+    return CommandRig::application(std::string(kScheduled) + "\n");
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kWaits));
+    rig.start("waits");
+    return DeleteWorkflow{.space = "default", .id = "waits", .cancel = true};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kWaits));
+    rig.start("waits");
+    return PauseWorkflow{.space = "default", .id = "waits"};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::application(kScheduled));
+    return TriggerSchedule{.space = "default", .workflow = "report"};
+  });
+}
+
+}  // namespace
+}  // namespace millrace

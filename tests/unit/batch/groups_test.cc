@@ -1,0 +1,225 @@
+// Groups: events wait until one of each entry is there, and then start one instance together.
+#include "orchestrator/batch/groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/json_format.h"
+#include "matchers/correlation.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "tests/unit/batch/draft_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kOrders = R"(
+id: orders
+start:
+  type: eventsAnd
+  lifespan: PT30M
+  correlate: [order]
+  events: [{type: placed}, {type: paid}]
+states:
+- {id: wait, type: consumeEvent, event: {type: never}}
+)";
+
+class GroupsTest : public DraftTest {
+ protected:
+  static Event event(const std::string& type, const std::string& id, const std::string& order) {
+    Event one{.id = id, .source = "/s", .type = type};
+    one.data = R"(")" + id + R"(")";
+    if (!order.empty()) one.extensions["order"] = order;
+    return one;
+  }
+  Status try_offer(const Event& one) {
+    const WorkflowEntry& entry = *catalog.find_workflow(space, "orders");
+    const size_t which = one.type == "placed" ? 0 : 1;
+    taken = TRY(groups.offer(now, ++sequence, one, entry, *definition(entry), {which}));
+    return try_commit_draft();
+  }
+  void offer(const Event& one) {
+    const Status done = try_offer(one);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  /// How many events wait for each entry of the only group.
+  std::vector<uint32_t> waiting_events() {
+    std::vector<uint32_t> counts;
+    EXPECT_TRUE(each_group(*tx, catalog.find_workflow(space, "orders")->number, std::nullopt,
+                           [&](const Fingerprint&, const std::vector<uint32_t>& one) {
+                             counts = one;
+                             return Result<bool>(true);
+                           }));
+    return counts;
+  }
+  std::vector<uint64_t> numbers() {
+    std::vector<uint64_t> found;
+    EXPECT_TRUE(each_grouped(*tx, [&](const GroupedEvent& one) { found.push_back(one.number); }));
+    return found;
+  }
+  /// Closes all groups of the workflow, as of one that is gone.
+  void close(size_t rows_at_once = 1'000) {
+    const WorkflowNumber number = catalog.find_workflow(space, "orders")->number;
+    catalog.remove_workflow(*tx, number);
+    const PurgeRecord record{.space = "default", .workflow = "orders", .up_to = 1'000};
+    std::string at;
+    for (int i = 0; i < 100; ++i) {
+      PurgeBudget budget{.rows = rows_at_once};
+      const auto all = groups.close(number, record, space, at, budget);
+      ASSERT_TRUE(all) << all.error().message;
+      commit_draft();
+      closed += outcome.counts.groups_closed;
+      if (*all) return;
+    }
+    FAIL() << "it closes on and on";
+  }
+
+  Groups groups{draft, instances};
+  uint64_t sequence = 0;
+  uint64_t closed = 0;
+  bool taken = false;  ///< what the last offer() returned
+};
+
+TEST_F(GroupsTest, StartOneInstanceWhenEachEntryHasAnEvent) {
+  define(kOrders);
+  offer(event("placed", "1", "a"));
+  EXPECT_TRUE(taken);
+  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
+  offer(event("paid", "2", "b"));
+  EXPECT_THAT(stored_living(), IsEmpty()) << "of another order";
+  offer(event("paid", "3", "a"));
+  ASSERT_THAT(stored_living(), SizeIs(1));
+  const auto instance = read_instance(*tx, space, stored_living()[0].id).value();
+  EXPECT_EQ(instance->input.value(), Json::parse(R"({"placed": "1", "paid": "3"})"));
+  EXPECT_THAT(numbers(), ElementsAre(2));
+  EXPECT_THAT(due(now + minutes(30)), SizeIs(1)) << "those that started it expire no more";
+}
+
+TEST_F(GroupsTest, UseTheEventThatHasWaitedLongest) {
+  define(kOrders);
+  offer(event("placed", "1", "a"));
+  offer(event("placed", "2", "a"));
+  EXPECT_THAT(waiting_events(), ElementsAre(2, 0));
+  offer(event("paid", "3", "a"));
+  const auto instance = read_instance(*tx, space, stored_living().at(0).id).value();
+  EXPECT_EQ(instance->input.value()["placed"], "1");
+  EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
+  EXPECT_THAT(numbers(), ElementsAre(2));
+}
+
+TEST_F(GroupsTest, TakeNoEventWithoutTheCorrelatedAttribute) {
+  define(kOrders);
+  offer(event("placed", "1", ""));
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(outcome.counts.groups_uncorrelated, 1U);
+  EXPECT_THAT(numbers(), IsEmpty());
+}
+
+TEST_F(GroupsTest, ForgetAnEventWhoseLifespanIsOver) {
+  define(kOrders);
+  offer(event("placed", "1", "a"));
+  offer(event("placed", "2", "a"));
+  ASSERT_TRUE(groups.expire(1));
+  commit_draft();
+  EXPECT_EQ(outcome.counts.groups_expired, 1U);
+  EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
+  ASSERT_TRUE(groups.expire(1));
+  commit_draft();
+  EXPECT_EQ(outcome.counts.groups_expired, 0U) << "it is gone";
+  ASSERT_TRUE(groups.expire(2));
+  commit_draft();
+  EXPECT_EQ(rows_of(Table::kGroups), 0U);
+}
+
+TEST_F(GroupsTest, CountAnewWhatIsDamaged) {
+  const WorkflowEntry& entry = define(kOrders);
+  offer(event("placed", "1", "a"));
+  const auto key = correlation_key(Attributes(event("placed", "1", "a")), {"order"});
+  ASSERT_TRUE(key);
+  std::optional<Fingerprint> group;
+  ASSERT_TRUE(each_grouped(*tx, [&](const GroupedEvent& one) { group = one.queue.group; }));
+  write_counts(*tx, entry.number, *group, {0, 0, 7});
+  commit();
+  offer(event("paid", "2", "a"));
+  EXPECT_EQ(damages.count(), 1U);
+  EXPECT_THAT(stored_living(), SizeIs(1)) << "both are there";
+}
+
+TEST_F(GroupsTest, OfAWorkflowThatIsGoneBecomeDeadLetters) {
+  define(kOrders);
+  for (int i = 1; i <= 5; ++i) offer(event("placed", std::to_string(i), "a"));
+  close(2);
+  EXPECT_EQ(closed, 5U);
+  EXPECT_EQ(rows_of(Table::kGroups), 0U);
+  EXPECT_THAT(due(now + minutes(30)), IsEmpty());
+  EXPECT_THAT(
+      outbox_subjects(),
+      testing::AllOf(SizeIs(5), testing::Each("millrace.dlq.default.start%2Egroup_closed")));
+}
+
+TEST_F(GroupsTest, AreAsBeforeWhereAReadFails) {
+  define(kOrders);
+  offer(event("placed", "1", "a"));
+  const auto before = rows();
+  const uint64_t failed = fail_each_read([&] { return try_offer(event("paid", "2", "a")); },
+                                         [&] {
+                                           lose_draft();
+                                           EXPECT_EQ(rows(), before);
+                                         });
+  EXPECT_GE(failed, 2U);
+  EXPECT_THAT(stored_living(), SizeIs(1));
+  EXPECT_EQ(rows_of(Table::kGroups), 0U);
+
+  offer(event("placed", "3", "c"));
+  const auto expire = [&]() -> Status {
+    TRY(groups.expire(3));
+    return try_commit_draft();
+  };
+  EXPECT_GE(fail_each_read(expire, [&] { lose_draft(); }), 2U);
+  EXPECT_EQ(rows_of(Table::kGroups), 0U);
+}
+
+TEST(SameGroups, AreThoseOfStartsWithTheSameEventsAndCorrelation) {
+  const StartEvent placed{.filter = {.type = "placed", .predicates = {}}};
+  const StartEvent paid{.filter = {.type = "paid", .predicates = {}}};
+  const Start one{
+      .kind = Start::Kind::kEventsAnd, .events = {placed, paid}, .correlate = {"order"}};
+  Start other = one;
+  other.state = 3;
+  EXPECT_TRUE(same_groups(one, other));
+  other.correlate = {"customer"};
+  EXPECT_FALSE(same_groups(one, other));
+  other = one;
+  other.events = {paid, placed};
+  EXPECT_FALSE(same_groups(one, other));
+  other = one;
+  other.kind = Start::Kind::kEventsXor;
+  EXPECT_FALSE(same_groups(one, other));
+}
+
+TEST(BegunBy, TakesOverTraceAndCorrelationOfTheLastAndTheMostHops) {
+  const StartEvent entry{.filter = {.type = "t", .predicates = {}}};
+  Event first{.id = "1", .source = "/s", .type = "t"};
+  first.data = "1";
+  Event last{.id = "2", .source = "/s", .type = "t"};
+  last.data = "2";
+  last.extensions["traceparent"] = "00-aa-bb-01";
+  last.extensions["correlationid"] = "order-7";
+  const std::vector<StartEvent> entries{entry, entry};
+  const std::vector<Event> events{first, last};
+  const Beginning beginning = begun_by(4, entries, events, last);
+  EXPECT_EQ(beginning.data, Json::parse(R"({"t": [1, 2]})")) << "one type of several entries";
+  EXPECT_EQ(beginning.traceparent, "00-aa-bb-01");
+  EXPECT_EQ(beginning.correlation, "order-7");
+  EXPECT_EQ(beginning.how.value()["event"]["id"], "2");
+  EXPECT_EQ(beginning.how.value()["revision"], 4);
+}
+
+}  // namespace
+}  // namespace millrace

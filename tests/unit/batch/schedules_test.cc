@@ -1,0 +1,154 @@
+// Schedules: each tick starts one instance, and what was missed is made up for by one.
+#include "orchestrator/batch/schedules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "tests/unit/batch/draft_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: '0 * * * *'}
+states:
+- {id: done, type: noop}
+)";
+constexpr const char* kSingle = R"(
+id: ticks
+singular: true
+start: {type: scheduled, cron: '0 * * * *'}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+class SchedulesTest : public DraftTest {
+ protected:
+  /// A workflow whose schedule is set now; when its first tick comes.
+  TimePoint set(const std::string& text) {
+    number = define(text).number;
+    schedules.set(now, number, std::nullopt, cron());
+    commit_draft();
+    return *next_tick();
+  }
+  std::optional<Cron> cron() { return definition(*catalog.find_workflow(number))->start.cron; }
+  /// When the armed tick comes; it is looked for without being taken out.
+  std::optional<TimePoint> next_tick() {
+    const auto row = read_schedule(*tx, number);
+    if (!row || !*row || waiting.timers() == 0) return std::nullopt;
+    return cron()->next((*row)->from);
+  }
+  Status try_tick(TimePoint tick) {
+    TRY(schedules.tick(now, number, tick));
+    return try_commit_draft();
+  }
+  void tick(TimePoint at) {
+    const Status done = try_tick(at);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  Schedules schedules{draft, instances};
+  WorkflowNumber number{};
+};
+
+TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNext) {
+  const TimePoint first = set(kTicks);
+  EXPECT_GT(first, now);
+  EXPECT_LE(first, now + hours(1));
+  now = first;
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_EQ(next_tick(), first + hours(1));
+  EXPECT_EQ(read_schedule(*tx, number).value()->last, first);
+  EXPECT_EQ(read_schedule(*tx, number).value()->first, first);
+}
+
+TEST_F(SchedulesTest, IgnoreATickThatIsNotTheirs) {
+  const TimePoint first = set(kTicks);
+  now = first;
+  tick(first - minutes(1));
+  EXPECT_EQ(outcome.counts.instances_started, 0U);
+  tick(first);
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 0U) << "it has come already";
+}
+
+TEST_F(SchedulesTest, MakeUpForAllThatWasMissedWithOneStart) {
+  const TimePoint first = set(kTicks);
+  now = first + hours(5);
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_GT(*next_tick(), now);
+  EXPECT_LE(*next_tick(), now + hours(1));
+}
+
+TEST_F(SchedulesTest, GoOnAsTheyWereWhereTheCronIsTheSame) {
+  const TimePoint first = set(kTicks);
+  now += minutes(1);
+  const auto before = rows();
+  schedules.set(now, number, cron(), cron());
+  commit_draft();
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(next_tick(), first);
+}
+
+TEST_F(SchedulesTest, AreGoneWithTheirCronOrTheirWorkflow) {
+  const TimePoint first = set(kTicks);
+  schedules.set(now, number, cron(), std::nullopt);
+  commit_draft();
+  EXPECT_EQ(rows_of(Table::kSchedules), 0U);
+  EXPECT_EQ(waiting.timers(), 0U);
+  now = first;
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 0U) << "a tick that was held meanwhile";
+
+  schedules.set(now, number, std::nullopt, cron());
+  schedules.remove(number);
+  commit_draft();
+  EXPECT_EQ(rows_of(Table::kSchedules), 0U);
+  EXPECT_EQ(waiting.timers(), 0U);
+}
+
+TEST_F(SchedulesTest, SkipATickWhileASingularWorkflowsInstanceLives) {
+  const TimePoint first = set(kSingle);
+  now = first;
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  now = first + hours(1);
+  tick(now);
+  EXPECT_EQ(outcome.counts.instances_started, 0U);
+  EXPECT_EQ(outcome.counts.starts_skipped, 1U);
+  EXPECT_EQ(next_tick(), now + hours(1)) << "the schedule goes on";
+}
+
+TEST_F(SchedulesTest, TickOnceThoughReadsFailBefore) {
+  const TimePoint first = set(kTicks);
+  const auto before = rows();
+  now = first;
+  const uint64_t failed = fail_each_read([&] { return try_tick(first); },
+                                         [&] {
+                                           lose_draft();
+                                           EXPECT_EQ(rows(), before);
+                                           EXPECT_EQ(next_tick(), first);
+                                         });
+  EXPECT_GE(failed, 1U);
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+}
+
+TEST_F(SchedulesTest, WhoseRowIsDamagedDoNotTick) {
+  const TimePoint first = set(kTicks);
+  damage(Table::kSchedules);
+  now = first;
+  tick(first);
+  EXPECT_EQ(outcome.counts.instances_started, 0U);
+  EXPECT_EQ(damages.count(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,77 @@
+// A task queue on a real nats-server, and all that it reports.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/task_queue.h"
+#include "tests/unit/broker/task_world.h"
+
+namespace millrace {
+
+/// Asks until the condition holds.
+inline bool comes_to_hold(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class TaskQueueTest : public NatsFixture {
+ protected:
+  using Words = std::vector<std::string>;
+  using Message = RawNatsClient::Message;
+
+  void open(TaskQueueSettings settings = {}) {
+    connection_ = server_.connect();
+    queue_ = std::make_unique<TaskQueue>(*connection_, sink_, settings);
+  }
+
+  /// As a process that ends does, and its successor with the tasks that its store has.
+  void restart() {
+    queue_.reset();
+    open();
+  }
+
+  uint64_t messages_in(std::string_view stream) {
+    const Json info = client_->api(fmt::format("STREAM.INFO.{}", stream));
+    return info["state"]["messages"].get<uint64_t>();
+  }
+  bool empties(std::string_view stream) {
+    return comes_to_hold([&] { return messages_in(stream) == 0; });
+  }
+  bool all_sent() {
+    return comes_to_hold([&] { return queue_->counts().unsent == 0; });
+  }
+
+  /// Nothing was told of the task, and all that could tell of it has been heard.
+  void expect_silence(uint8_t number) {
+    Worker worker(server_, "millrace.tasks.shop.probe");
+    queue_->run(queue_task(99, "millrace.tasks.shop.probe"));
+    const std::optional<Message> probe = worker.take();
+    ASSERT_TRUE(probe);
+    worker.say(*probe, "+WPI");
+    ASSERT_EQ(sink_.wait_for(task_id(99), 1), (Words{"started"}));
+    worker.answer(*probe, "through");
+    ASSERT_EQ(sink_.wait_for(task_id(99), 2), (Words{"started", "through"}));
+    worker.say(*probe, "+ACK");
+    EXPECT_EQ(sink_.words(task_id(number)), Words());
+  }
+
+  std::unique_ptr<RawNatsClient> client_ = server_.client();
+  CollectingTaskSink sink_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<TaskQueue> queue_;
+};
+
+}  // namespace millrace

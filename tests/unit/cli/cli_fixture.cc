@@ -1,0 +1,105 @@
+#include "tests/unit/cli/cli_fixture.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/app.h"
+#include "gateway/http_server.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+Loaded load(std::string_view text) { return FakeService().load_definition(text, ""); }
+
+}  // namespace
+
+const char* const CliTest::kId = FakeService::kInstance;
+
+CliTest::CliTest() : owned_service_(std::make_unique<FakeService>()), service_(*owned_service_) {}
+CliTest::~CliTest() = default;
+
+int CliTest::serve(const ServeOptions& options) {
+  served_ = options;
+  return 0;
+}
+
+int CliTest::dev(const DevOptions& options) {
+  developed_ = options;
+  return 1;
+}
+
+Ended CliTest::test(Console&, const TestOptions& options) {
+  tested_ = options;
+  return ExitCode::kInstanceFailed;
+}
+
+Ended CliTest::verify(Session& session, const VerifyOptions& options) {
+  verified_ = options;
+  session.output.item(TRY(session.client.send({.path = "/v1/verify"})).body, "sound");
+  return ExitCode::kFailed;
+}
+
+void CliTest::SetUp() {
+  auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
+  ASSERT_TRUE(started) << started.error().message;
+  server_ = std::move(*started);
+  env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+  std::string folder = (std::filesystem::temp_directory_path() / "millrace-cli-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  folder_ = folder;
+}
+
+void CliTest::TearDown() { std::filesystem::remove_all(folder_); }
+
+Printed CliTest::run(std::vector<std::string> arguments, const std::string& input) {
+  std::istringstream in(input);
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{.in = in,
+                  .out = out,
+                  .err = err,
+                  .out_is_terminal = terminal_,
+                  .env = [this](const std::string& name) -> std::optional<std::string> {
+                    const auto found = env_.find(name);
+                    return found == env_.end() ? std::nullopt : std::optional(found->second);
+                  },
+                  .now = [] { return from_millis(1630497600000 + 300'000); }};
+  const ProgramVerbs program{
+      .load = load, .serve = serve, .dev = dev, .test = test, .verify = verify};
+  const int code = run_app(std::move(arguments), console, program);
+  return {code, out.str(), err.str()};
+}
+
+void CliTest::expect_outputs(const std::vector<ExpectedOutput>& rows) {
+  for (const ExpectedOutput& row : rows) {
+    const std::string line = fmt::format("{}", fmt::join(row.arguments, " "));
+    const Printed printed = run(row.arguments);
+    EXPECT_EQ(printed.code, 0) << line << ": " << printed.err;
+    EXPECT_EQ(printed.out, row.out) << line;
+  }
+}
+
+std::string CliTest::file(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = folder_ / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+void CliTest::apply_order() {
+  ASSERT_EQ(run({"workflow", "apply", file("order.yaml", "id: order\n")}).code, 0);
+}
+
+void CliTest::ask_for_token(const std::string& token) {
+  server_ = *HttpServer::start({.listen = "127.0.0.1:0", .token = BearerToken(token)}, service_);
+  env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+}
+
+void CliTest::stop_gateway() { server_.reset(); }
+
+}  // namespace millrace

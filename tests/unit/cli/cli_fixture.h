@@ -1,0 +1,75 @@
+// CliTest: the command line against a gateway whose service is in memory (FakeService): what it
+// prints and how it ends. The verbs of the program are stand-ins that remember what they were
+// given.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cli/program_verbs.h"
+
+namespace millrace {
+
+class FakeService;
+class HttpServer;
+
+struct Printed {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class CliTest : public testing::Test {
+ protected:
+  /// FakeService::kInstance.
+  static const char* const kId;
+
+  CliTest();
+  ~CliTest() override;
+  void SetUp() override;
+  void TearDown() override;
+
+  Printed run(std::vector<std::string> arguments, const std::string& input = "");
+
+  struct ExpectedOutput {
+    std::vector<std::string> arguments;
+    std::string out;
+  };
+  /// Runs each in its order: all succeed.
+  void expect_outputs(const std::vector<ExpectedOutput>& rows);
+
+  /// Makes a file in the folder of the test; its path.
+  std::string file(const std::string& name, const std::string& text);
+
+  void apply_order();
+
+  /// Has a gateway that asks for this token take the place of the one that asks for none.
+  void ask_for_token(const std::string& token);
+  void stop_gateway();
+
+  const std::unique_ptr<FakeService> owned_service_;
+  FakeService& service_;
+  std::unique_ptr<HttpServer> server_;
+  std::filesystem::path folder_;
+  std::map<std::string, std::string> env_;
+  bool terminal_ = true;
+
+  // What the verbs of the program were given last.
+  static inline ServeOptions served_;
+  static inline DevOptions developed_;
+  static inline TestOptions tested_;
+  static inline VerifyOptions verified_;
+
+ private:
+  static int serve(const ServeOptions& options);
+  static int dev(const DevOptions& options);
+  static Ended test(Console& console, const TestOptions& options);
+  static Ended verify(Session& session, const VerifyOptions& options);
+};
+
+}  // namespace millrace

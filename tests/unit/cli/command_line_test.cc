@@ -1,0 +1,208 @@
+// The command line as a whole: help, examples, words that it does not know, exit codes, and what it
+// hands to the verbs of the program.
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+class CommandLineTest : public CliTest {};
+
+/// The words of a command line as a shell would split it, up to a redirection.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false;
+  for (const char c : line + ' ') {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c != ' ' || quoted) {
+      word += c;
+    } else if (word == "<" || word == ">") {
+      return words;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, ""));
+    }
+  }
+  return words;
+}
+
+TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
+  const std::vector<std::vector<std::string>> verbs = {
+      {"serve"},
+      {"dev"},
+      {"lint"},
+      {"graph"},
+      {"explain"},
+      {"schema"},
+      {"test"},
+      {"run"},
+      {"status"},
+      {"version"},
+      {"workflow", "apply"},
+      {"workflow", "list"},
+      {"workflow", "get"},
+      {"workflow", "delete"},
+      {"instance", "list"},
+      {"instance", "get"},
+      {"instance", "history"},
+      {"instance", "cancel"},
+      {"instance", "delete"},
+      {"event", "send"},
+      {"schedule", "list"},
+      {"schedule", "next"},
+      {"schedule", "trigger"},
+      {"listener", "list"},
+      {"group", "list"},
+      {"dlq", "list"},
+      {"namespace", "list"},
+      {"namespace", "create"},
+      {"namespace", "delete"},
+  };
+  for (std::vector<std::string> verb : verbs) {
+    const std::string name = fmt::format("{}", fmt::join(verb, " "));
+    verb.emplace_back("--help");
+    const Printed printed = run(verb);
+    EXPECT_EQ(printed.code, 0) << name;
+    EXPECT_NE(printed.out.find("Example:\n  millrace " + name), std::string::npos) << printed.out;
+  }
+  EXPECT_EQ(run({"--version"}).out, "millrace 0.1.0\n");
+}
+
+TEST_F(CommandLineTest, NamesTheWordThatIsNotACommand) {
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string begin;
+  };
+  const Row rows[] = {
+      {{"bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are serve, dev, "},
+      {{"bogus", "--help"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"--help", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"-n", "shop", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"workflows"},
+       "millrace: \"workflows\" is not a command of `millrace`; did you mean "
+       "\"workflow\"?; there are "},
+      {{"instance", "lst", "--help"},
+       "millrace: \"lst\" is not a command of `millrace instance`; did you mean \"list\"?; there "
+       "are list, get, "},
+      {{"instance"}, "millrace: `millrace instance` needs a command; there are list, get, "},
+      {{}, "millrace: `millrace` needs a command; there are serve, "},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run(row.arguments);
+    EXPECT_EQ(printed.code, 2) << row.begin;
+    EXPECT_EQ(printed.out, "") << row.begin;
+    EXPECT_EQ(printed.err.substr(0, row.begin.size()), row.begin);
+  }
+  for (const std::vector<std::string>& help :
+       {std::vector<std::string>{"--help"}, {"instance", "--help"}, {"-n", "shop", "--help"}}) {
+    EXPECT_EQ(run(help).code, 0);
+  }
+}
+
+TEST_F(CommandLineTest, HasExamplesThatItTakes) {
+  apply_order();
+  service_.end_at_once("complete");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  for (const char* name : {"order.yaml", "payment.yaml", "workflows/a.yaml"}) {
+    file(name, "id: order\nstates: [{id: one, type: noop}]\n");
+  }
+  for (const char* name : {"event.json", "shop.json", "logo.png"}) {
+    file(name, R"({"specversion": "1.0", "id": "8", "source": "s", "type": "t"})");
+  }
+  // Every `--help` below every noun.
+  std::vector<std::vector<std::string>> paths = {{}};
+  size_t examples = 0;
+  while (!paths.empty()) {
+    const std::vector<std::string> path = paths.back();
+    paths.pop_back();
+    std::vector<std::string> asked = path;
+    asked.emplace_back("--help");
+    std::istringstream help(run(asked).out);
+    enum { kElsewhere, kCommands, kExamples } part = kElsewhere;
+    for (std::string line; std::getline(help, line);) {
+      if (line == "Subcommands:") {
+        part = kCommands;
+      } else if (line == "Example:") {
+        part = kExamples;
+      } else if (part == kCommands && line.starts_with("  ") && line[2] != ' ') {
+        paths.push_back(path);
+        paths.back().push_back(line.substr(2, line.find(' ', 2) - 2));
+      } else if (part == kExamples && line.starts_with("  millrace ")) {
+        const Printed printed = run(words_of(line.substr(11)), "s3cr3t-of-16-characters");
+        EXPECT_NE(printed.code, 2) << line << ": " << printed.err;
+        ++examples;
+      }
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_GT(examples, 40U);
+}
+
+TEST_F(CommandLineTest, EndsWithTheExitCodeOfWhatWentWrong) {
+  apply_order();
+  struct Row {
+    std::vector<std::string> arguments;
+    int code;
+  };
+  ASSERT_EQ(run({"run", "order"}).code, 0);
+  const Row rows[] = {
+      {{"instance", "get", "0190b5a4-7c1e-7f2a-8000-000000000000"}, 3},
+      {{"workflow", "list", "-n", "none"}, 3},
+      {{"workflow", "delete", "order"}, 6},
+      {{"namespace", "delete", "default"}, 6},
+      {{"namespace", "create", "a b"}, 1},
+      {{"workflow", "list", "--url", "http://127.0.0.1:1"}, 5},
+      {{"workflow", "list", "--url", "ftp://127.0.0.1"}, 2},
+      {{"instance", "list", "--limit", "many"}, 1},
+      {{"workflow", "apply", "/does/not/exist"}, 2},
+      {{}, 2},
+      {{"nothing"}, 2},
+      {{"workflow"}, 2},
+      {{"workflow", "get"}, 2},
+      {{"workflow", "get", "a", "b"}, 2},
+      {{"workflow", "list", "--wrong"}, 2},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run(row.arguments);
+    const std::string what = row.arguments.empty() ? "" : row.arguments.back();
+    EXPECT_EQ(printed.code, row.code) << what << ": " << printed.err;
+    EXPECT_EQ(printed.out, "") << what;
+    EXPECT_TRUE(printed.err.starts_with("millrace: ")) << what;
+  }
+  env_["MILLRACE_NAMESPACE"] = "none";
+  EXPECT_EQ(run({"workflow", "list"}).code, 3);
+  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag beats a variable";
+}
+
+TEST_F(CommandLineTest, TakesWhichScenariosToPlay) {
+  EXPECT_EQ(run({"test", "a", "b.test.yaml", "--only", "x", "-o", "junit"}).code, 9);
+  EXPECT_EQ(tested_.paths, (std::vector<std::string>{"a", "b.test.yaml"}));
+  EXPECT_EQ(tested_.only, "x");
+  EXPECT_TRUE(tested_.as_junit);
+  EXPECT_EQ(run({"test", "a", "-o", "json"}).code, 2);
+  EXPECT_EQ(run({"test"}).code, 2);
+}
+
+TEST_F(CommandLineTest, VerifiesAFolderOrAsksTheServer) {
+  const Printed printed = run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
+  EXPECT_EQ(printed.code, 1);
+  EXPECT_EQ(Json::parse(printed.out), service_.store_report);
+  EXPECT_EQ(verified_.data, "d");
+  EXPECT_EQ(verified_.secret_key_file, "k");
+  env_["MILLRACE_DATA"] = "e";
+  env_["MILLRACE_SECRET_KEY_FILE"] = "l";
+  run({"verify"});
+  EXPECT_EQ(verified_.data, "e");
+  EXPECT_EQ(verified_.secret_key_file, "l");
+}
+
+}  // namespace
+}  // namespace millrace

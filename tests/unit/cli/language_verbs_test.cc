@@ -1,0 +1,134 @@
+// `explain`, `schema`, `lint` and `graph`.
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class LanguageVerbs : public CliTest {};
+
+TEST_F(LanguageVerbs, ExplainsTheLanguage) {
+  struct Row {
+    const char* key;
+    const char* out;
+  };
+  const Row rows[] = {
+      {"states.action.retries.delay",
+       "delay: a duration such as \"PT1H\" or \"1h 30m\"\n"
+       "  The wait before the second attempt.\n"
+       "  default: PT0S\n"
+       "  in: RetryDefinition, SteepRetryPolicy\n"},
+      {"actions.Retry",
+       "retries: RetryPolicy, or a text such as \"fixed(3, 1s)\": three attempts, with a second "
+       "before each further one\n"
+       "  Tries the call again when it has failed.\n"
+       "  also written: retry\n"
+       "  in: ActionDefinition\n"},
+      {"exponentialBackoff",
+       "exponentialBackoff: a number above 0\n"
+       "  By how much each wait is longer than the one before; more than zero.\n"
+       "  default: 1\n"
+       "  in: SteepRetryPolicy\n"
+       "  not in document 003\n"},
+      {"stevora",
+       "StevoraRetryPolicy (vocabulary: stevora)\n"
+       "  Stevora's: every error is tried again, before `catch` is asked.\n"
+       "    maxAttempts        How many attempts in all.\n"
+       "    backoffMs          The wait before the second attempt, in milliseconds; up to a "
+       "quarter "
+       "less by lot.\n"
+       "    backoffMultiplier  By how much each wait is longer than the one before.\n"
+       "    maxBackoffMs       The longest wait, in milliseconds.\n"
+       "    vocabulary         Whose policy it is, where its keys leave that open.\n"
+       "  document 002: The RetryPolicy Interface\n"},
+      {"consumeEvent.event.capture",
+       "capture: one of\n"
+       "  What of the event is put into the data, under its type.\n"
+       "    payload            the event's data\n"
+       "    event              the whole CloudEvent in its JSON form\n"
+       "  default: payload\n"
+       "  in: ConsumeEventDefinition\n"
+       "  not in document 003\n"},
+      {"max_attempts",
+       "max_attempts: a whole number from 0 to 1000000\n"
+       "  How often it is tried again after the first attempt.\n"
+       "  required\n"
+       "  in: RetryDefinition\n"},
+      {"errordefinition",
+       "ErrorDefinition\n"
+       "  What follows an error; the first entry that matches its code decides.\n"
+       "    error              Which error codes this entry catches. Required.\n"
+       "    transition         The state that goes on from the error; without one the instance "
+       "ends, complete.\n"
+       "  document 003: ErrorDefinition\n"},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run({"explain", row.key});
+    EXPECT_EQ(printed.code, 0) << row.key;
+    EXPECT_EQ(printed.out, row.out) << row.key;
+  }
+  // `delay` is a key of two mappings and a type of state.
+  const Printed all = run({"explain", "delay"});
+  EXPECT_NE(all.out.find("DelayState (type: delay)\n"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("in: RetryDefinition, SteepRetryPolicy\n"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("in: GenerateEventState\n"), std::string::npos) << all.out;
+
+  const Printed near = run({"explain", "transiton"});
+  EXPECT_EQ(near.code, 3);
+  EXPECT_EQ(near.err, "millrace: the language has no transiton; did you mean \"transition\"?\n");
+  EXPECT_EQ(run({"explain", "states.action.colour"}).code, 3);
+  EXPECT_EQ(run({"explain", "schemas.delay"}).code, 3);
+  EXPECT_EQ(run({"explain", "noop."}).code, 3);
+  EXPECT_EQ(run({"explain", ""}).code, 3);
+}
+
+TEST_F(LanguageVerbs, PrintsASchemaForEditors) {
+  const Printed printed = run({"schema"});
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_EQ(Json::parse(printed.out).at("$schema"), "http://json-schema.org/draft-07/schema#");
+}
+
+TEST_F(LanguageVerbs, LintsWithoutAServer) {
+  env_["MILLRACE_URL"] = "http://127.0.0.1:1";
+  const std::string good = file("good.yaml", "id: good\n");
+  const std::string bad = file("bad.yaml", "broken: 1\n");
+  EXPECT_EQ(run({"lint", good}).code, 0);
+  const Printed text = run({"lint", good, bad});
+  EXPECT_EQ(text.code, 7);
+  EXPECT_EQ(text.out,
+            bad + ":2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n");
+  const Printed json = run({"lint", good, bad, "-o", "json"});
+  EXPECT_EQ(json.code, 7);
+  const Json report = Json::parse(json.out);
+  EXPECT_EQ(report["files"][0], (Json{{"file", good}, {"errors", Json::array()}}));
+  EXPECT_EQ(report["files"][1]["errors"][0]["line"], 2);
+  EXPECT_EQ(run({"lint", "-o", "yaml", good}).code, 2);
+  EXPECT_EQ(run({"lint", "-", "-o", "text"}, "broken").code, 7);
+
+  const Printed doubtful = run({"lint", "-"}, "id: a\ndoubtful: 1\n");
+  EXPECT_EQ(doubtful.code, 0);
+  EXPECT_EQ(doubtful.out,
+            "-:2:7: warning: states[0]: hardly; mend it [lint.doubt]\n"
+            "-:2:8: note: states[0]: by the way; keep it [lint.note]\n");
+  EXPECT_EQ(run({"lint", "--strict", "-"}, "id: a\ndoubtful: 1\n").code, 7);
+  EXPECT_EQ(run({"lint", "--strict", good}).code, 0);
+}
+
+TEST_F(LanguageVerbs, DrawsADefinitionWithoutAServer) {
+  env_["MILLRACE_URL"] = "http://127.0.0.1:1";
+  const Printed graph = run({"graph", "-"}, "id: a\nstates: [{id: one, type: noop}]\n");
+  EXPECT_EQ(graph.code, 0);
+  EXPECT_EQ(graph.out,
+            "flowchart TD\n  start_((start))\n  start_ --> s0\n"
+            "  s0[\"one<br/><i>noop</i>\"]\n  s0 --> end_\n  end_(((end)))\n");
+  const Printed broken = run({"graph", "-"}, "broken: 1\n");
+  EXPECT_EQ(broken.code, 7);
+  EXPECT_EQ(broken.out, "");
+  EXPECT_EQ(broken.err,
+            "-:2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n");
+  EXPECT_EQ(run({"graph", "/nowhere/at/all"}).code, 2);
+}
+
+}  // namespace
+}  // namespace millrace

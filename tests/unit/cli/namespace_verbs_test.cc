@@ -1,0 +1,32 @@
+// `namespace`.
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class NamespaceVerbs : public CliTest {};
+
+TEST_F(NamespaceVerbs, WarnsOfSettingsThatDoNotDoWhatTheySeemTo) {
+  const std::string settings = R"({"services": {"a": {"maxRuntime": "30"}}})";
+  const Printed table = run({"-o", "table", "namespace", "create", "shop", "--settings", settings});
+  EXPECT_EQ(table.code, 0);
+  EXPECT_EQ(table.err, "warning: services.a.maxRuntime: write 30s\n");
+  EXPECT_EQ(table.out, "created  true\nname     shop\n");
+  const Printed json = run({"-o", "json", "namespace", "create", "shop", "--settings", settings});
+  EXPECT_EQ(json.err, table.err);
+  EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
+}
+
+TEST_F(NamespaceVerbs, ListCreateAndDelete) {
+  expect_outputs({
+      {{"namespace", "list"}, "NAMESPACE\ndefault\n"},
+      {{"namespace", "create", "shop"}, "created  true\nname     shop\n"},
+      {{"namespace", "list", "-o", "name"}, "default\nshop\n"},
+      {{"namespace", "delete", "shop", "-o", "name"}, "shop\n"},
+  });
+}
+
+}  // namespace
+}  // namespace millrace

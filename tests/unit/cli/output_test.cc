@@ -1,0 +1,123 @@
+// Data in each format, and what a terminal gets of it.
+#include "cli/output.h"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class OutputTest : public CliTest {};
+
+TEST_F(OutputTest, ShowsAListInEveryFormat) {
+  struct Row {
+    const char* format;
+    const char* out;
+  };
+  const std::string id = kId;
+  const std::string json = R"({
+  "items": [
+    {
+      "id": "0190b5a4-7c1e-7f2a-8000-0123456789ab",
+      "input": {},
+      "revision": 1,
+      "startedAt": "2021-09-01T12:00:00.000Z",
+      "state": "wait",
+      "status": "waiting",
+      "workflow": "order"
+    }
+  ],
+  "next": null
+}
+)";
+  const Row rows[] = {
+      {"table",
+       "INSTANCE                              WORKFLOW  STATUS   STATE  STARTED  ENDED\n"
+       "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   5m       -\n"},
+      {"json", json.c_str()},
+      {"jsonl", R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab","input":{},"revision":1,)"
+                R"("startedAt":"2021-09-01T12:00:00.000Z","state":"wait","status":"waiting",)"
+                R"("workflow":"order"})"
+                "\n"},
+      {"yaml",
+       "items:\n"
+       "  - id: \"0190b5a4-7c1e-7f2a-8000-0123456789ab\"\n"
+       "    input: {}\n"
+       "    revision: 1\n"
+       "    startedAt: \"2021-09-01T12:00:00.000Z\"\n"
+       "    state: wait\n"
+       "    status: waiting\n"
+       "    workflow: order\n"
+       "next: null\n"},
+      {"name", "0190b5a4-7c1e-7f2a-8000-0123456789ab\n"},
+  };
+  for (const Row& row : rows) {
+    const Printed printed = run({"instance", "list", "-o", row.format});
+    EXPECT_EQ(printed.code, 0) << row.format;
+    EXPECT_EQ(printed.out, row.out) << row.format;
+    EXPECT_EQ(printed.err, "") << row.format;
+  }
+  EXPECT_EQ(run({"instance", "list"}).out, rows[0].out) << "a terminal gets a table";
+  terminal_ = false;
+  EXPECT_EQ(run({"instance", "list"}).out, rows[1].out) << "a program gets JSON";
+  EXPECT_EQ(run({"-o", "name", "instance", "list"}).out, rows[4].out) << "flags may stand before";
+  EXPECT_EQ(run({"instance", "list", "-o", "xml"}).code, 2);
+}
+
+TEST_F(OutputTest, ColoursStatusesOnATerminalUnlessToldNotTo) {
+  const Json list = {{"items", {{{"status", "failed"}, {"id", "a"}}}}};
+  std::istringstream in;
+  for (const bool terminal : {true, false}) {
+    for (const char* no_color : {"", "1"}) {
+      std::ostringstream out;
+      Console console{in,
+                      out,
+                      out,
+                      terminal,
+                      [&](const std::string&) { return std::optional<std::string>(no_color); },
+                      [] { return TimePoint(); }};
+      Output(console, Format::kTable).list(list, {field("STATUS", "status")}, "id");
+      const bool coloured = out.str().find("\x1b[31mfailed\x1b[0m") != std::string::npos;
+      EXPECT_EQ(coloured, terminal && std::string(no_color).empty());
+    }
+  }
+}
+
+TEST_F(OutputTest, KeepsControlCharactersFromTheTerminal) {
+  std::istringstream in;
+  std::ostringstream out;
+  Console console{in,
+                  out,
+                  out,
+                  false,
+                  [](const std::string&) { return std::optional<std::string>(); },
+                  [] { return TimePoint(); }};
+  Output(console, Format::kTable)
+      .list({{"items", {{{"a", "x\x1b[31m"}, {"b", "\xc3\xa4"}}, {{"a", "y"}, {"b", 1}}}}},
+            {field("B", "b"), field("A", "a")}, "a");
+  EXPECT_EQ(out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
+}
+
+TEST_F(OutputTest, WritesYamlThatReadsBackAsTheValue) {
+  struct Row {
+    const char* json;
+    const char* yaml;
+  };
+  const Row rows[] = {
+      {"null", "null\n"},
+      {"[]", "[]\n"},
+      {R"({"a":{},"b":[]})", "a: {}\nb: []\n"},
+      {R"(["true","1","no","a: b","","plain"])",
+       "- \"true\"\n- \"1\"\n- \"no\"\n- \"a: b\"\n- \"\"\n- plain\n"},
+      {R"([[1,2],{"a":1,"b":{"c":[true]}}])", "- - 1\n  - 2\n- a: 1\n  b:\n    c:\n      - true\n"},
+      {R"({"text":"a\n\n  b\n"})", "text: |\n  a\n\n    b\n"},
+      {R"({"text":"a\nb","y":"\u0007\n"})", "text: \"a\\nb\"\n\"y\": \"\\u0007\\n\"\n"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(to_yaml(Json::parse(row.json)), row.yaml) << row.json;
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,55 @@
+// Amounts in flags, and as help texts show them.
+#include "cli/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(Quantity, IsReadWithItsUnit) {
+  EXPECT_EQ(read_duration("for", "PT1.5S"), Duration(1'500));
+  EXPECT_EQ(read_number("size", "1"), 1U);
+  EXPECT_EQ(read_number("size", "3KiB"), 3072U);
+  EXPECT_EQ(read_number("size", "16777215TiB"), uint64_t{16'777'215} << 40);
+}
+
+TEST(Quantity, IsRefusedWithTheFlagThatHasIt) {
+  for (const char* text : {"", "0s", "1mo", "x", "-1s"}) {
+    const auto read = read_duration("for", text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, ExitCode::kUsage);
+    EXPECT_TRUE(read.error().error.message.starts_with("--for: ")) << read.error().error.message;
+  }
+  for (const char* text : {"", "0", "-1", "GiB", "10GB", "1.5GiB", "16777216TiB", "10 GiB"}) {
+    const auto read = read_number("size", text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, ExitCode::kUsage);
+    EXPECT_TRUE(read.error().error.message.starts_with("--size: ")) << read.error().error.message;
+  }
+}
+
+TEST(Quantity, IsWrittenInTheLargestUnitThatItIsAMultipleOf) {
+  EXPECT_EQ(duration_text(std::chrono::hours(48)), "2d");
+  EXPECT_EQ(duration_text(std::chrono::hours(36)), "36h");
+  EXPECT_EQ(duration_text(std::chrono::minutes(10)), "10m");
+  EXPECT_EQ(duration_text(std::chrono::seconds(90)), "90s");
+  EXPECT_EQ(duration_text(Duration(1'500)), "1500ms");
+  EXPECT_EQ(bytes_text(1), "1");
+  EXPECT_EQ(bytes_text(1025), "1025");
+  EXPECT_EQ(bytes_text(uint64_t{16} << 20), "16MiB");
+  EXPECT_EQ(bytes_text(uint64_t{2048} << 40), "2048TiB");
+}
+
+TEST(Quantity, ReadsWhatItWrites) {
+  for (const Duration duration :
+       {Duration(1), Duration(1'500), Duration(90'000), Duration(std::chrono::hours(24 * 365))}) {
+    EXPECT_EQ(read_duration("for", duration_text(duration)), duration);
+  }
+  for (const uint64_t bytes :
+       {uint64_t{1}, uint64_t{4'000'000}, uint64_t{5} << 30, uint64_t{1} << 63}) {
+    EXPECT_EQ(read_number("size", bytes_text(bytes)), bytes);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,61 @@
+// `run`.
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+class RunVerb : public CliTest {};
+
+TEST_F(RunVerb, RunsAWorkflow) {
+  apply_order();
+  EXPECT_EQ(run({"run", "order"}).out, "id  " + std::string(kId) + "\n");
+  EXPECT_EQ(run({"run", "order", "--input", "[1]", "-o", "name"}).out, std::string(kId) + "\n");
+  EXPECT_EQ(service_.starts().back().input, Json::array({1}));
+  EXPECT_EQ(run({"run", "order", "--input", "@" + file("in", "no json")}).code, 0);
+  EXPECT_EQ(service_.starts().back().input, "bm8ganNvbg==");
+  EXPECT_EQ(run({"run", "order", "--input", "-"}, R"({"a":1})").code, 0);
+  EXPECT_EQ(service_.starts().back().input, (Json{{"a", 1}}));
+  EXPECT_EQ(run({"run", "order", "--input", "{", "--wait"}).code, 2);
+  EXPECT_EQ(run({"run"}).code, 2);
+  EXPECT_EQ(run({"run", "none"}).code, 3);
+
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "1"}).code, 0);
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "1"}).code, 0);
+  EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "2"}).code, 6);
+}
+
+TEST_F(RunVerb, WaitsForTheEndOfWhatItRuns) {
+  apply_order();
+  service_.end_at_once("complete");
+  const std::vector<std::vector<std::string>> spellings = {
+      {"run", "order", "--wait"},        {"run", "--wait", "order"},
+      {"run", "order", "--wait", "10s"}, {"run", "--wait", "PT10S", "order"},
+      {"run", "--wait=10s", "order"},    {"run", "--wait", "order", "--input", "{}"},
+  };
+  for (const auto& arguments : spellings) {
+    const Printed printed = run(arguments);
+    EXPECT_EQ(printed.code, 0) << printed.err;
+    EXPECT_EQ(printed.out, "{\n  \"total\": 7\n}\n");
+  }
+  EXPECT_EQ(run({"run", "order", "--wait", "-o", "yaml"}).out, "total: 7\n");
+  EXPECT_EQ(run({"run", "order", "--wait", "-o", "name"}).out, std::string(kId) + "\n");
+  EXPECT_EQ(run({"run", "order", "--wait", "soon"}).code, 2);
+
+  service_.end_at_once("failed");
+  const Printed failed = run({"run", "order", "--wait"});
+  EXPECT_EQ(failed.code, 9);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_EQ(failed.err,
+            fmt::format("millrace: instance {} ended failed: order.lost: it is lost\n", kId));
+
+  service_.wait_outcome = fail("wait.timeout", "it has not ended");
+  const Printed late = run({"run", "order", "--wait", "1ms"});
+  EXPECT_EQ(late.code, 8);
+  EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,109 @@
+// `serve` and `dev`: flags before variables before defaults.
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class ServeVerbs : public CliTest {};
+
+TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenVariables) {
+  EXPECT_EQ(run({"serve"}).code, 2) << "no data folder";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(served_.data, "d");
+  EXPECT_EQ(served_.listen, "127.0.0.1:8780");
+  EXPECT_EQ(served_.nats, "nats://127.0.0.1:4222");
+  env_["NATS_URL"] = "nats://a:1";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(served_.nats, "nats://a:1");
+  env_["MILLRACE_NATS"] = "nats://b:1";
+  env_["MILLRACE_LISTEN"] = "127.0.0.1:1";
+  env_["MILLRACE_DATA"] = "e";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.data, "e");
+  EXPECT_EQ(served_.nats, "nats://b:1");
+  EXPECT_EQ(served_.listen, "127.0.0.1:1");
+  EXPECT_EQ(served_.user, "");
+  env_["NATS_USER"] = "ann";
+  env_["NATS_CREDS"] = "ann.creds";
+  EXPECT_EQ(run({"serve", "--nats", "nats://c:1", "--listen", "[::1]:0"}).code, 0);
+  EXPECT_EQ(served_.nats, "nats://c:1");
+  EXPECT_EQ(served_.user, "ann");
+  EXPECT_EQ(served_.creds, "ann.creds");
+  EXPECT_EQ(served_.listen, "[::1]:0");
+
+  EXPECT_EQ(served_.bounds.task_timeout, Duration(10'000));
+  EXPECT_EQ(run({"serve", "--task-timeout", "PT1.5S"}).code, 0);
+  EXPECT_EQ(served_.bounds.task_timeout, Duration(1'500));
+  EXPECT_EQ(run({"serve", "--task-timeout", "0s"}).code, 2);
+  EXPECT_EQ(run({"serve", "--dedupe-window", "1h", "--dedupe-events", "5"}).code, 0);
+  EXPECT_EQ(served_.bounds.dedupe_window, std::chrono::hours(1));
+  EXPECT_EQ(served_.bounds.dedupe_events, 5U);
+  EXPECT_EQ(served_.bounds.store_limit, uint64_t{1} << 40);
+  EXPECT_EQ(served_.bounds.checkpoint_bytes, uint64_t{16} << 20);
+  env_["MILLRACE_STORE_LIMIT"] = "10GiB";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.bounds.store_limit, uint64_t{10} << 30);
+  for (const char* bad : {"0", "-1", "GiB", "10GB", "1.5GiB", "99999999999TiB", "10 GiB"}) {
+    const auto result = run({"serve", "--store-limit", bad});
+    EXPECT_EQ(result.code, 2) << bad;
+    EXPECT_NE(result.err.find("--store-limit"), std::string::npos) << bad << result.err;
+  }
+
+  EXPECT_EQ(served_.token_file, "");
+  EXPECT_EQ(run({"serve", "--token-file", "here"}).code, 0);
+  EXPECT_EQ(served_.token_file, "here");
+  env_["MILLRACE_TOKEN_FILE"] = "there";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.token_file, "there");
+
+  EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
+  EXPECT_EQ(developed_.folder, "examples/");
+  EXPECT_EQ(developed_.keep, "data");
+  EXPECT_EQ(developed_.listen, "127.0.0.1:1");
+  EXPECT_EQ(developed_.token_file, "there");
+}
+
+TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
+  env_["MILLRACE_DATA"] = "d";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.streams.prefix, "millrace");
+  EXPECT_EQ(served_.streams.replicas, 1);
+  EXPECT_EQ(served_.streams.events, StreamLimits());
+  env_["MILLRACE_STREAM_PREFIX"] = "orders";
+  env_["MILLRACE_STREAM_REPLICAS"] = "3";
+  env_["MILLRACE_STREAM_TAGS"] = "ssd,east";
+  env_["MILLRACE_JS_DOMAIN"] = "hub";
+  env_["MILLRACE_EVENTS_MAX_AGE"] = "2d";
+  env_["MILLRACE_TASKS_MAX_BYTES"] = "1GiB";
+  EXPECT_EQ(run({"serve", "--stream-cluster", "c1", "--results-max-age", "1h"}).code, 0);
+  EXPECT_EQ(served_.streams.prefix, "orders");
+  EXPECT_EQ(served_.streams.replicas, 3);
+  EXPECT_EQ(served_.streams.cluster, "c1");
+  EXPECT_EQ(served_.streams.tags, (std::vector<std::string>{"ssd", "east"}));
+  EXPECT_EQ(served_.js_domain, "hub");
+  EXPECT_EQ(served_.streams.events.max_age, Duration(std::chrono::hours(48)));
+  EXPECT_EQ(served_.streams.tasks.max_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(served_.streams.results.max_age, Duration(std::chrono::hours(1)));
+  EXPECT_EQ(run({"serve", "--events-max-age", "30m"}).code, 0);
+  EXPECT_EQ(served_.streams.events.max_age, Duration(std::chrono::minutes(30)));
+  const Printed wrong = run({"serve", "--dlq-max-bytes", "much"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
+}
+
+TEST_F(ServeVerbs, TakesThePortOfTheBrokerOfDev) {
+  run({"dev"});
+  EXPECT_EQ(developed_.nats_port, 0);
+  run({"dev", "--nats-port", "5222"});
+  EXPECT_EQ(developed_.nats_port, 5222);
+  for (const char* const bad : {"0", "70000", "x"}) {
+    const Printed wrong = run({"dev", "--nats-port", bad});
+    EXPECT_EQ(wrong.code, 2) << bad;
+    EXPECT_NE(wrong.err.find("--nats-port"), std::string::npos) << wrong.err;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,43 @@
+// The token that the client shows.
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class ShellTest : public CliTest {};
+
+TEST_F(ShellTest, ShowsTheTokenThatItIsGiven) {
+  constexpr const char* kToken = "correct-horse-battery-staple";
+  ask_for_token(kToken);
+  const std::string right = file("right", std::string(kToken) + "\n");
+  const std::string wrong = file("wrong", "somebody-else's-token\n");
+  const std::string broken = file("broken", "two words and-too-many\n");
+
+  const Printed without = run({"namespace", "list"});
+  EXPECT_EQ(without.code, 4);
+  EXPECT_NE(without.err.find("--token-file"), std::string::npos) << without.err;
+  EXPECT_EQ(run({"namespace", "list", "--token-file", wrong}).code, 4);
+  EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
+  EXPECT_EQ(run({"--token-file", right, "namespace", "list"}).code, 0);
+  EXPECT_EQ(run({"status"}).code, 0) << "which asks for none";
+
+  env_["MILLRACE_TOKEN_FILE"] = right;
+  EXPECT_EQ(run({"namespace", "list"}).code, 0);
+  env_["MILLRACE_TOKEN"] = "somebody-else's-token";
+  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "which comes before the file";
+  EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
+  env_["MILLRACE_TOKEN"] = "a\r\nHost: elsewhere.example";
+  EXPECT_EQ(run({"namespace", "list"}).code, 2);
+
+  for (const std::string& bad : {broken, right + "-none", folder_.string()}) {
+    const Printed printed = run({"namespace", "list", "--token-file", bad});
+    EXPECT_EQ(printed.code, 2) << bad;
+    EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
+    EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// Tokens in files.
+#include "cli/token_file.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace {
+namespace {
+
+class TokenFileTest : public CliTest {};
+
+TEST_F(TokenFileTest, ReadsTokensOfAHeadersSize) {
+  struct Row {
+    std::string text;
+    std::string token;  ///< empty: it is none
+  };
+  const std::string shortest(16, 'x');
+  const std::string longest(4096, 'x');
+  const Row rows[] = {
+      {shortest, shortest},
+      {shortest + "\n", shortest},
+      {shortest + "\r\n", shortest},
+      {longest + "\r\n", longest},
+      {"", ""},
+      {"\n", ""},
+      {shortest.substr(1), ""},
+      {shortest.substr(1) + "\n", ""},
+      {longest + "x", ""},
+      {longest + longest, ""},
+      {shortest + "\n\n", ""},
+      {shortest + " x", ""},
+      {shortest + "\x7f", ""},
+      {shortest + "\xc3\xa4", ""},
+  };
+  for (const Row& row : rows) {
+    const Result<std::string> token = read_token_file(file("token", row.text));
+    EXPECT_EQ(token ? *token : "", row.token) << row.text;
+    EXPECT_TRUE(token || token.error().code == "token.malformed") << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

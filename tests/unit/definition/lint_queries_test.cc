@@ -1,0 +1,247 @@
+#include "orchestrator/definition/lint_queries.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/definition/lint_findings.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(LintQueries, PointOutWhatMayBeMeantOtherwise) {
+  EXPECT_THAT(
+      lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {venue: Sydney, source: ^a, time: "12:", town: "^b$", id: jq(.id)}}
+  transform: .t
+)"),
+      ElementsAre("note states[0].event.context.venue: \"Sydney\" matches longer texts that "
+                  "contain it, too; write ^…$ around it for itself alone [lint.unanchored]",
+                  "note states[0].transform: a bare text is a jq program in this field "
+                  "only; write jq(.t) [lint.bare_jq]"));
+}
+
+TEST(LintQueries, SaysHowToReadAKeyWithDots) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: payment.received}
+  transform: jq(.payment.received.amount)
+)"),
+              ElementsAre("warning states[0].transform: .payment.received reads several keys, one "
+                          "within the other, but the data of the event stands under the one key "
+                          "\"payment.received\"; write .[\"payment.received\"] "
+                          "[lint.split_key]"));
+}
+
+TEST(LintQueries, NamesEveryKeyWithDotsThatIsSplit) {
+  const auto split = [](const char* query) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_of(fmt::format(
+             "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n  - event: {{type: "
+             "payment.received}}\n  - event: {{type: order.placed}}\n  - event: {{type: "
+             "order.placed.late}}\n  - event: {{type: amount.paid}}\n  log: jq({})\n",
+             query))) {
+      found.push_back(one.substr(one.find("; ") + 2));
+    }
+    return found;
+  };
+  EXPECT_THAT(split("[.payment.received.amount, .order.placed.id]"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".order.placed.late.id"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]"));
+  EXPECT_THAT(split("[.order.placed.late.id, .order.placed.id, .order.placed.n]"),
+              ElementsAre("write .[\"order.placed.late\"] [lint.split_key]",
+                          "write .[\"order.placed\"] [lint.split_key]"));
+  EXPECT_THAT(split(".payment.received.amount.paid"),
+              ElementsAre("write .[\"payment.received\"] [lint.split_key]"));
+  EXPECT_THAT(split(".[\"payment.received\"].amount"), IsEmpty());
+  EXPECT_THAT(split(".[\"order.placed\"].late"), IsEmpty());
+  for (const char* query : {".order[\"placed\"].id", ".\"order\".placed", ".order | .placed",
+                            "(.order).placed", "[.[\"order\"][\"placed\"]]"}) {
+    EXPECT_THAT(split(query), ElementsAre("write .[\"order.placed\"] [lint.split_key]")) << query;
+  }
+}
+
+/// The warnings of a definition that waits for `order.new` and `user.name`, and then has these
+/// states.
+std::vector<std::string> warnings_behind_events(const std::string& states) {
+  std::vector<std::string> found = warnings_of(
+      fmt::format("id: a\nfunctions: [{{id: f, type: subflow, workflow: w}}]\nstates:\n"
+                  "- id: wait\n  type: eventAnd\n"
+                  "  events: [{{type: order.new}}, {{type: user.name}}]\n  transition: s\n{}",
+                  states));
+  std::erase_if(found, [](const std::string& one) { return one.ends_with("[lint.unused]"); });
+  return found;
+}
+
+TEST(LintQueries, TakesAPathWhoseFirstKeyTheDefinitionMakes) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: {new: .["order.new"]}})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: noop, transform: {order: {new: 'jq(.["order.new"])'}}, transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: jq(.user = .return), transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f}, transform: 'jq({user: .return})', transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)",
+                             R"(
+- {id: s, type: noop, transform: jq(.order.new += 1)}
+)",
+                             R"(
+- {id: s, type: noop, log: 'jq({order: {new: .new}} | .order.new)'}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.users), action: {function: f, input: jq(.user.name)}}
+)",
+                             R"(
+- {id: s, type: consumeEvent, event: {type: user}, transition: t}
+- {id: t, type: noop, log: jq(.user.name)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), IsEmpty()) << states;
+  }
+}
+
+TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsMadeElsewhere) {
+  for (const char* states : {R"(
+- {id: s, type: noop, transform: 'jq({order: .order.new})'}
+)",
+                             R"(
+- {id: s, type: action, action: {function: f, input: 'jq({order: .order.new})'}}
+)",
+                             R"(
+- {id: s, type: foreach, array: jq(.order.new), action: {function: f}}
+)",
+                             R"(
+- {id: s, type: noop, transform: 'jq({orders: .a})', transition: t}
+- {id: t, type: noop, log: jq(.order.new.id)}
+)"}) {
+    EXPECT_THAT(warnings_behind_events(states), ElementsAre(HasSubstr("lint.split_key"))) << states;
+  }
+}
+
+TEST(LintQueries, PointsOutAnAssignmentThatAConditionYields) {
+  const auto warnings = [](const char* condition) {
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, type: switch, conditions: "
+                    "[{{condition: 'jq({})'}}]}}]",
+                    condition));
+  };
+  for (const char* condition : {".a = 3", ".a | .b = 3", "(.a = 3)"}) {
+    EXPECT_THAT(warnings(condition), ElementsAre(HasSubstr("lint.condition_assigns"))) << condition;
+  }
+  for (const char* condition : {".return.updated |= . // 0 | .return.updated > 3",
+                                "(.a = 1).a == 1", "(.a == 1) and (.b = 2)", "(.a = 3) | .a"}) {
+    EXPECT_THAT(warnings(condition), IsEmpty()) << condition;
+  }
+}
+
+TEST(LintQueries, PointsOutAQueryInTheMessageOfAnError) {
+  const auto warnings = [](const char* message) {
+    return warnings_of(fmt::format(
+        "id: a\nstates: [{{id: a, type: error, error: late, message: '{}'}}]", message));
+  };
+  for (const auto& [message, part] :
+       std::vector<std::pair<const char*, const char*>>{{"${ .x }", "${ .x }"},
+                                                        {"{{ .x }}", "{{ .x }}"},
+                                                        {".x", ".x"},
+                                                        {"order jq(.x) is late", "jq(.x)"}}) {
+    EXPECT_THAT(warnings(message), ElementsAre(fmt::format(
+                                       "warning states[0].message: \"{}\" is text here and not jq; "
+                                       "write %s in its place, and jq(.x) in `args` "
+                                       "[lint.literal_jq]",
+                                       part)));
+  }
+  EXPECT_THAT(warnings("the order is late"), IsEmpty());
+}
+
+/// The warning of a value of `context` without its severity and place; empty: there is none.
+std::string warning_of_pattern(const char* state, const std::string& value) {
+  Findings findings;
+  const std::optional<Node> document =
+      parse_document(fmt::format(fmt::runtime(state), value), findings);
+  if (document) lint(*document, findings);
+  for (const Finding& one : findings.sorted()) {
+    if (one.severity == Severity::kWarning) return fmt::format("{} [{}]", one.message, one.code);
+  }
+  return "";
+}
+
+TEST(LintQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
+  constexpr const char* kConsume =
+      "id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: t, context: {{a: '{}'}}}}}}]";
+  constexpr const char* kData =
+      "id: a\nstates: [{{id: a, type: generateEvent, event: {{type: t, source: s, data: {{a: "
+      "'{}'}}}}}}]";
+  struct Row {
+    const char* text;
+    const char* part;
+    const char* query;
+  };
+  for (const Row& row : std::vector<Row>{{"${ .order }", "${ .order }", ".order"},
+                                         {"${.order}", "${.order}", ".order"},
+                                         {"x-${ .order }-y", "${ .order }", ".order"},
+                                         {"$.order", "$.order", ".order"},
+                                         {"$.order.id", "$.order.id", ".order.id"},
+                                         {"$(.order)", "$(.order)", ".order"},
+                                         {"{{ .order }}", "{{ .order }}", ".order"},
+                                         {"${{ .order }}", "{{ .order }}", ".order"},
+                                         {"jq (.order)", "jq (.order)", ".order"},
+                                         {".order", ".order", ".order"},
+                                         {".order[0].id", ".order[0].id", ".order[0].id"}}) {
+    EXPECT_EQ(warning_of_pattern(kConsume, row.text),
+              fmt::format("\"{}\" is a pattern here and not jq; write jq({}) [lint.literal_jq]",
+                          row.part, row.query));
+    const std::string constant = fmt::format("jq(\"{}\")", row.text);
+    EXPECT_EQ(warning_of_pattern(kData, row.text),
+              fmt::format("\"{}\" is text here and not jq; write jq({}), or {} for the text itself "
+                          "[lint.literal_jq]",
+                          row.part, row.query, constant));
+    EXPECT_EQ(warning_of_pattern(kData, constant), "");
+  }
+  // In a pattern only: as data these may be meant.
+  for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
+           {"${order}", "jq(.order)"},
+           {"{{ order.id }}", "jq(.order.id)"},
+           {"${ @a }", "jq(…) around the query"},
+           {R"(.order // "a")", R"(jq(.order // "a"))"}}) {
+    EXPECT_THAT(warning_of_pattern(kConsume, text),
+                EndsWith(fmt::format("; write {} [lint.literal_jq]", query)));
+  }
+  EXPECT_EQ(warning_of_pattern(kData, "${order}"), "");
+  // Patterns.
+  for (const char* pattern : {R"(^\$\{.*\}$)", R"(\{{2})", ".[a-z]+", "^(a$|b)", ".a+", ".*",
+                              ".order[a-z]", "^jq$", R"(\$\.a)"}) {
+    EXPECT_EQ(warning_of_pattern(kConsume, pattern), "") << pattern;
+  }
+}
+
+TEST(LintQueries, AsksForAPatternWhereAStartHasNoData) {
+  EXPECT_EQ(warning_of_pattern("id: a\nstart: {{type: event, event: {{type: t, context: {{a: "
+                               "'{}'}}}}}}\nstates: [{{id: a, type: noop}}]",
+                               "${ .order }"),
+            "\"${ .order }\" is a pattern here and not jq; write a pattern; here are no data yet "
+            "that jq(…) could read [lint.literal_jq]");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,164 @@
+// Each stimulus, and in which situations of an instance it changes anything: a table.
+#include "orchestrator/engine/stimulus.h"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/engine/engine.h"
+#include "orchestrator/engine/runs.h"
+#include "tests/tables/instance_run.h"
+
+namespace millrace {
+namespace {
+
+using testing::IsEmpty;
+
+constexpr std::string_view kStates = R"(
+functions:
+- {id: f, type: knative-namespace, service: f}
+states:
+- {id: wait, type: consumeEvent, event: {type: t}, timeout: 1h}
+- {id: call, type: action, action: {function: f, startToCloseTimeout: 2h}, timeout: 1h}
+- {id: ask, type: noop, transform: first(.n + 1)}
+)";
+
+/// An instance and its workflow, which begins with that state.
+struct Given {
+  std::shared_ptr<const Workflow> workflow;
+  Instance instance;
+
+  explicit Given(std::string_view state)
+      : workflow(load_right_workflow("id: w\nstart: {type: default, state: " + std::string(state) +
+                                     "}" + std::string(kStates))),
+        instance(make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
+                               Json{{"n", 1}}, run_start(), 0)) {}
+
+  StepResult step(const Stimulus& stimulus, TimePoint now = run_start()) {
+    return millrace::step(*workflow, instance, stimulus, now, TestLookup());
+  }
+};
+
+Given after(Given given, const std::vector<Stimulus>& stimuli) {
+  for (const Stimulus& one : stimuli) given.step(one);
+  return given;
+}
+
+/// By their letters in the table.
+std::vector<std::pair<char, Given>> situations() {
+  return {
+      {'N', Given("wait")},                                          // new
+      {'E', after(Given("wait"), {Proceed{}})},                      // waits for an event
+      {'C', after(Given("call"), {Proceed{}})},                      // waits for a call
+      {'A', after(Given("ask"), {Proceed{}})},                       // has asked for an evaluation
+      {'P', after(Given("wait"), {Proceed{}, Pause{}})},             // waits, paused
+      {'X', after(Given("wait"), {Proceed{}, Cancel{{"a", "b"}}})},  // has ended
+  };
+}
+
+struct Row {
+  std::string_view name;
+  std::function<Stimulus(const Instance&)> stimulus;
+  std::string_view situations;   ///< in which it is given
+  std::string_view changes;      ///< in which of them it changes the instance
+  Duration later = Duration(0);  ///< when it is given
+};
+
+const Event kEvent{.id = "e", .source = "s", .type = "t", .data = "7"};
+const std::vector<EvaluationResult> kResults = {EvaluationResult{QueryResult(Json(2))}};
+
+Caller call_of(const Instance& instance) {
+  return {.instance = instance.id, .entered = instance.entered, .index = 0, .attempt = 1};
+}
+
+std::vector<Row> rows() {
+  const auto always = [](Stimulus stimulus) {
+    return [stimulus = std::move(stimulus)](const Instance&) { return stimulus; };
+  };
+  const auto own_timer = [](const Instance& instance) -> Stimulus {
+    if (instance.timers.empty()) return Fired{TimerKind::kDelay, run_start()};
+    return Fired{instance.timers.front().kind, instance.timers.front().deadline};
+  };
+  const auto resumed = [](uint64_t more) {
+    return [more](const Instance& instance) -> Stimulus {
+      return Resumed{.step = instance.step + more, .results = kResults};
+    };
+  };
+  const auto returned = [](uint32_t attempt) {
+    return [attempt](const Instance& instance) -> Stimulus {
+      Caller call = call_of(instance);
+      call.attempt = attempt;
+      return Returned{.call = call, .result = LazyJson(Json(7))};
+    };
+  };
+  const auto begun = [](const Instance& one) -> Stimulus { return Begun{call_of(one)}; };
+  const auto silent = [](const Instance& one) -> Stimulus { return Silent{call_of(one)}; };
+  const auto printed = [](const Instance& one) -> Stimulus { return Printed{call_of(one), "x"}; };
+  const auto hour = std::chrono::hours(1);
+  const Stimulus cancel_later = Cancel{.error = {"a", "b"}, .at_once = false};
+  return {
+      {"Proceed", always(Proceed{}), "NECAPX", "NA"},
+      {"Resumed, of this step", resumed(0), "NECAPX", "A"},
+      {"Resumed, of another step", resumed(1), "NECAPX", ""},
+      // It is for a state that listens; the entry is one of its listeners.
+      {"Matched", always(Matched{.event = &kEvent, .entries = {0}, .position = 3}), "NEAPX", "EP"},
+      {"Fired, that it has", own_timer, "NECAPX", "NEC", hour},
+      {"Fired, that it has not", always(Fired{TimerKind::kKill, run_start()}), "NECAPX", ""},
+      {"Overdue, too early", always(Overdue{}), "NECAPX", ""},
+      {"Overdue", always(Overdue{}), "NECAPX", "C", hour},
+      {"Returned", returned(1), "NECAPX", "C"},
+      {"Returned, of another attempt", returned(2), "NECAPX", ""},
+      {"Begun", begun, "NECAPX", "C"},
+      {"Silent", silent, "NECAPX", "C"},
+      {"Printed", printed, "NECAPX", "C"},
+      {"Cancel", always(Cancel{.error = {"a", "b"}}), "NECAPX", "NECAP"},
+      {"Cancel, not at once", always(cancel_later), "NECAPX", "NECAP"},
+      {"Pause", always(Pause{}), "NECAPX", "NECA"},
+      {"Resume", always(Resume{}), "NECAPX", "P"},
+      {"ServicesResumed", always(ServicesResumed{}), "NECAPX", "C"},
+      {"Abandon", always(Abandon{{"a", "b"}}), "NECAPX", "NECAP"},
+      {"Retry", always(Retry{}), "NECAPX", "X"},
+      {"Restart", always(Restart{}), "NECAPX", "X"},
+      {"Rerun", always(Rerun{.state = 0, .data = LazyJson(Json::object())}), "NECAPX", "X"},
+  };
+}
+
+TEST(Stimulus, ChangesAnInstanceInTheSituationsThatItIsForAndInNoOther) {
+  for (const Row& row : rows()) {
+    std::string changes;
+    for (auto& [letter, given] : situations()) {
+      if (row.situations.find(letter) == std::string_view::npos) continue;
+      const Instance before = given.instance;
+      const StepResult result = given.step(row.stimulus(before), run_start() + row.later);
+      if (result.changed) changes.push_back(letter);
+      EXPECT_EQ(result.changed || !result.history.empty() || !result.effects.empty(),
+                result.changed)
+          << row.name << " in " << letter << ": one that is stale leaves nothing";
+      // They are those of an instance that neither is paused nor comes back after its end.
+      if (given.instance.paused || before.paused || row.changes == "X") continue;
+      EXPECT_THAT(broken_invariants(before, result, given.instance), IsEmpty())
+          << row.name << " in " << letter;
+    }
+    EXPECT_EQ(changes, row.changes) << row.name;
+  }
+}
+
+TEST(Stimulus, IsInTheTableWhateverItIs) {
+  std::set<size_t> kinds;
+  for (const Row& row : rows()) kinds.insert(row.stimulus(Given("wait").instance).index());
+  EXPECT_EQ(kinds.size(), std::variant_size_v<millrace::Stimulus>);
+}
+
+TEST(Stimulus, RevivesWhereItIsForAnInstanceThatHasEnded) {
+  for (const Row& row : rows()) {
+    EXPECT_EQ(revives(row.stimulus(Given("wait").instance)), row.changes == "X") << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

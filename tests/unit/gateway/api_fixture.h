@@ -1,0 +1,67 @@
+// ApiTest: the endpoints over a real socket, against a service in memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "gateway/http_server.h"
+#include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/raw_client.h"
+
+namespace millrace {
+
+inline constexpr const char* kEvent =
+    R"({"specversion":"1.0","id":"1","source":"shop","type":"order.placed","data":{"a":1}})";
+inline constexpr const char* kStructured = "application/cloudevents+json";
+inline constexpr const char* kBatch = "application/cloudevents-batch+json";
+inline constexpr const char* kOrder = "id: order\nstates: []\n";
+
+class ApiTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+  }
+
+  HttpReply call(std::string_view method, std::string_view target, const Headers& headers = {},
+                 std::string_view body = "") {
+    return request(server_->port(), method, target, headers, body);
+  }
+
+  void put_order() {
+    ASSERT_EQ(call("PUT", "/v1/ns/default/workflows/order", {}, kOrder).status, 200);
+  }
+
+  /// The service's thread ends after the server's: it may owe answers.
+  FakeService service_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+/// A call, and what comes of it.
+struct Row {
+  const char* method;
+  std::string target;
+  Headers headers;
+  std::string body;
+  int status;
+  std::string expected;  ///< the answer's JSON, or the code of a problem
+};
+
+inline void expect(const Row& row, const HttpReply& reply) {
+  const std::string what = std::string(row.method) + " " + row.target + " → " + reply.body;
+  EXPECT_EQ(reply.status, row.status) << what;
+  if (row.status < 400) {
+    EXPECT_EQ(reply.header("Content-Type"), "application/json") << what;
+    EXPECT_EQ(reply.json(), Json::parse(row.expected)) << what;
+  } else {
+    EXPECT_EQ(reply.header("Content-Type"), "application/problem+json") << what;
+    EXPECT_EQ(reply.code(), row.expected) << what;
+    EXPECT_EQ(reply.json()["status"], row.status) << what;
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,477 @@
+#include "tests/unit/gateway/fake_service.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "states/workflow.h"
+
+namespace millrace {
+
+Json FakeService::instance_json(const std::string& id, const std::string& status) {
+  Json instance = {{"id", id},
+                   {"workflow", "order"},
+                   {"revision", 1},
+                   {"status", status},
+                   {"state", "wait"},
+                   {"startedAt", "2021-09-01T12:00:00.000Z"},
+                   {"input", Json::object()}};
+  if (status == "complete") instance["output"] = {{"total", 7}};
+  if (status == "failed") instance["error"] = {{"code", "order.lost"}, {"msg", "it is lost"}};
+  return instance;
+}
+
+void FakeService::end_at_once(const std::string& status) {
+  const std::lock_guard lock(mutex_);
+  instance_status = status;
+  wait_outcome = Status();
+}
+
+void FakeService::end_instances(const std::string& status) {
+  const std::lock_guard lock(mutex_);
+  instance_status = status;
+  for (auto& waiter : waiters_) answers_.push_back([done = std::move(waiter)] { done({}); });
+  waiters_.clear();
+  changed_.notify_all();
+}
+
+void FakeService::await_waiters(size_t count) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiters_.size() >= count; });
+}
+
+void FakeService::hold() {
+  const std::lock_guard lock(mutex_);
+  held_ = true;
+}
+
+void FakeService::release() {
+  const std::lock_guard lock(mutex_);
+  held_ = false;
+  changed_.notify_all();
+}
+
+void FakeService::await_held() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return held_ && !answers_.empty(); });
+}
+
+std::vector<Event> FakeService::published() {
+  const std::lock_guard lock(mutex_);
+  return published_;
+}
+
+std::vector<StartInstance> FakeService::starts() {
+  const std::lock_guard lock(mutex_);
+  return starts_;
+}
+
+std::optional<Duration> FakeService::last_wait() {
+  const std::lock_guard lock(mutex_);
+  return last_wait_;
+}
+
+InstanceFilter FakeService::last_filter() {
+  const std::lock_guard lock(mutex_);
+  return filter_;
+}
+
+bool FakeService::has_workflow(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return workflows_.contains(id);
+}
+
+void FakeService::verify(Done done) {
+  const std::lock_guard lock(mutex_);
+  answer_later([done = std::move(done), report = store_report] { done(report); });
+}
+
+void FakeService::command(Command command, Done done) {
+  const std::lock_guard lock(mutex_);
+  Result<Json> answer = command_error ? Result<Json>(tl::unexpected(*command_error))
+                                      : std::visit([&](auto& c) { return take(c); }, command);
+  answer_later([done = std::move(done), answer] { done(answer); });
+}
+
+void FakeService::wait_for_end(std::string, InstanceId, Duration at_most,
+                               std::function<void(Status)> done) {
+  const std::lock_guard lock(mutex_);
+  last_wait_ = at_most;
+  if (wait_outcome) {
+    answer_later([done = std::move(done), outcome = *wait_outcome] { done(outcome); });
+  } else {
+    waiters_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+}
+
+Loaded FakeService::load_definition(std::string_view text, std::string_view) {
+  Loaded loaded;
+  if (text.find("broken") != std::string_view::npos) {
+    loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},
+                          "there is no such key");
+    return loaded;
+  }
+  if (text.find("doubtful") != std::string_view::npos) {
+    loaded.findings.warning("lint.doubt", "states[0]", {2, 7}, "hardly", "mend it");
+    loaded.findings.note("lint.note", "states[0]", {2, 8}, "by the way", "keep it");
+  }
+  auto workflow = std::make_shared<Workflow>();
+  const size_t at = text.find("id: ");
+  if (at != std::string_view::npos) {
+    workflow->id = text.substr(at + 4, text.find_first_of("\r\n", at) - at - 4);
+  }
+  loaded.workflow = std::move(workflow);
+  return loaded;
+}
+
+void FakeService::publish_events(std::string space, std::vector<Event> events,
+                                 std::function<void(Result<Accepted>)> done) {
+  const std::lock_guard lock(mutex_);
+  Result<Accepted> result = Accepted{};
+  if (const Status known = check(space); !known) {
+    result = tl::unexpected(known.error());
+  } else if (publish_error) {
+    result = tl::unexpected(*publish_error);
+  } else {
+    for (Event& event : events) {
+      if (!seen_.insert(event.source + " " + event.id).second) ++result->duplicates;
+      ++result->accepted;
+      published_.push_back(std::move(event));
+    }
+  }
+  answer_later([done = std::move(done), result] { done(result); });
+}
+
+Result<Json> FakeService::namespaces() {
+  const std::lock_guard lock(mutex_);
+  Json items = Json::array();
+  for (const auto& name : spaces_) items.push_back({{"name", name}});
+  return Json{{"items", items}};
+}
+
+Result<Json> FakeService::workflows(std::string_view space) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  for (const auto& [id, texts] : workflows_) {
+    items.push_back({{"id", id},
+                     {"revision", texts.size()},
+                     {"start", "default"},
+                     {"paused", paused_.contains(id)},
+                     {"updatedAt", "2021-09-01T12:00:00.000Z"}});
+  }
+  return Json{{"items", items}};
+}
+
+Result<Json> FakeService::workflow(std::string_view space, std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  const auto found = workflows_.find(id);
+  if (found == workflows_.end()) return no_workflow(id);
+  return Json{{"id", id},
+              {"revision", found->second.size()},
+              {"definition", found->second.back()},
+              {"start", "default"},
+              {"paused", paused_.contains(id)},
+              {"states", {"wait"}}};
+}
+
+Result<Json> FakeService::revisions(std::string_view space, std::string_view id) {
+  const Result<Json> newest = workflow(space, id);
+  if (!newest) return newest;
+  return Json{{"items", {{{"revision", newest->at("revision")}}}}};
+}
+
+Result<Json> FakeService::instances(std::string_view space, const InstanceFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  filter_ = filter;
+  if (instance_count == 1) {
+    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+  }
+  // Many of them: their ids, and the cursor, are numbers.
+  const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
+  const size_t to = std::min(from + filter.limit, instance_count);
+  Json items = Json::array();
+  for (size_t i = from; i < to; ++i) {
+    items.push_back(instance_json(std::to_string(i), "waiting"));
+  }
+  return Json{{"items", std::move(items)},
+              {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
+}
+
+Result<Json> FakeService::instance(std::string_view, const InstanceId& id) {
+  const std::lock_guard lock(mutex_);
+  return find_instance(id);
+}
+
+Result<Json> FakeService::history(std::string_view space, const InstanceId& id) {
+  const Result<Json> known = instance(space, id);
+  if (!known) return known;
+  return Json{{"items",
+               {{{"time", "2021-09-01T12:00:00.000Z"},
+                 {"kind", "started"},
+                 {"state", ""},
+                 {"detail", {{"by", "call"}, {"revision", 1}}}}}}};
+}
+
+Result<Json> FakeService::listeners(std::string_view, size_t limit, std::string_view) {
+  return Json{{"items",
+               {{{"kind", "start"},
+                 {"workflow", "order"},
+                 {"type", "order.placed"},
+                 {"context", {{"source", "shop"}}}}}},
+              {"next", nullptr},
+              {"limit", limit}};
+}
+
+Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {
+  const Json group = {
+      {"workflow", "ship"},
+      {"correlate", {{"order", "o-1"}}},
+      {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+      {"expiresAt", "2021-09-01T12:00:00.000Z"}};
+  const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
+  const size_t to = std::min(from + limit, group_count);
+  return Json{{"items", Json(to - from, group)},
+              {"next", to < group_count ? Json(std::to_string(to)) : Json()},
+              {"limit", limit}};
+}
+
+Result<Json> FakeService::schedules(std::string_view space) {
+  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  return Json{{"items",
+               {{{"workflow", "report"},
+                 {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
+                 {"zone", "Europe/Vienna"},
+                 {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
+}
+
+Result<Json> FakeService::schedule(std::string_view space, std::string_view workflow) {
+  if (workflow != "report") return no_schedule(workflow);
+  Result<Json> all = schedules(space);
+  if (!all) return all;
+  Json one = all->at("items")[0];
+  one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
+  return one;
+}
+
+Result<Json> FakeService::variables(const VariablePlace& place, size_t limit,
+                                    std::string_view cursor) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(place.space); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  Json next;
+  for (const auto& [name, variable] : variables_) {
+    const std::string prefix = owner_of(place);
+    if (!name.starts_with(prefix)) continue;
+    const std::string key = name.substr(prefix.size());
+    if (key <= cursor) continue;
+    if (items.size() == limit) {
+      next = items.back()["key"];
+      break;
+    }
+    items.push_back(
+        {{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}});
+  }
+  return Json{{"items", items}, {"next", next}};
+}
+
+void FakeService::keep(const std::string& key, Variable value) {
+  const std::lock_guard lock(mutex_);
+  variables_[owner_of({.space = "default"}) + key] = std::move(value);
+}
+
+Result<Variable> FakeService::variable(const VariablePlace& place, std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = variables_.find(owner_of(place) + std::string(key));
+  if (found != variables_.end()) return found->second;
+  return fail("variable.not_found", "there is no variable " + std::string(key));
+}
+
+Result<Json> FakeService::secrets(std::string_view space, size_t, std::string_view) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  for (const auto& [name, value] : secrets_) items.push_back({{"name", name}});
+  return Json{{"items", items}, {"next", nullptr}};
+}
+
+std::map<std::string, std::string> FakeService::known_secrets() {
+  const std::lock_guard lock(mutex_);
+  return secrets_;
+}
+
+Result<Json> FakeService::dead_letters(std::string_view, size_t, std::string_view cursor) {
+  if (cursor == "throw") throw std::runtime_error("a library's exception");
+  return Json{{"items",
+               {{{"id", "12"},
+                 {"reason", "event.time"},
+                 {"detail", "no time"},
+                 {"time", "2021-09-01T12:00:00.000Z"},
+                 {"subject", "millrace.events.default.x"},
+                 {"size", 3},
+                 {"data", "AP8Q"}}}},
+              {"next", nullptr}};
+}
+
+Result<Json> FakeService::find_instance(const InstanceId& id) const {
+  if (to_string(id) == kInstance) return instance_json(kInstance, instance_status);
+  return fail("instance.not_found", "there is no instance " + to_string(id));
+}
+
+Status FakeService::check(std::string_view space) const {
+  if (spaces_.contains(space)) return {};
+  return fail("namespace.not_found", "there is no namespace " + std::string(space));
+}
+
+Result<Json> FakeService::no_workflow(std::string_view id) {
+  return fail("workflow.not_found", "there is no workflow " + std::string(id));
+}
+
+Result<Json> FakeService::no_schedule(std::string_view id) {
+  return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", id));
+}
+
+Result<Json> FakeService::take(TriggerSchedule& trigger) {
+  if (trigger.workflow != "report") return no_schedule(trigger.workflow);
+  return Json{{"id", kInstance}};
+}
+
+Result<Json> FakeService::take(CancelInstance& cancel) {
+  if (const Result<Json> known = find_instance(cancel.instance); !known) return known;
+  return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
+}
+
+Result<Json> FakeService::act(const InstanceId& id, Json answer) {
+  if (const Result<Json> known = find_instance(id); !known) return known;
+  answer["id"] = to_string(id);
+  return answer;
+}
+
+Result<Json> FakeService::take(RetryInstance& one) {
+  return act(one.instance, {{"run", 1}, {"extend", one.extend}});
+}
+
+Result<Json> FakeService::take(RerunInstance& one) {
+  return act(one.instance, {{"run", 2}, {"from", one.state}});
+}
+
+Result<Json> FakeService::take(PauseWorkflow& pause) {
+  if (!workflows_.contains(pause.id)) return no_workflow(pause.id);
+  if (pause.paused) {
+    paused_.insert(pause.id);
+  } else {
+    paused_.erase(pause.id);
+  }
+  return Json{{"id", pause.id}, {"paused", pause.paused}, {"changed", 0}};
+}
+
+Result<Json> FakeService::take(PauseService& pause) {
+  if (const Status known = check(pause.space); !known) return tl::unexpected(known.error());
+  return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
+}
+
+Result<Json> FakeService::take(DeleteInstance& remove) {
+  if (const Result<Json> known = find_instance(remove.instance); !known) return known;
+  return Json{{"id", to_string(remove.instance)}, {"deleted", true}};
+}
+
+Result<Json> FakeService::take(CreateNamespace& create) {
+  Json answer{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
+  if (create.settings && create.settings->contains("services")) {
+    answer["warnings"] = {{{"path", "services.a.maxRuntime"}, {"message", "write 30s"}}};
+  }
+  return answer;
+}
+
+Result<Json> FakeService::take(DeleteNamespace& remove) {
+  if (const Status known = check(remove.name); !known) return tl::unexpected(known.error());
+  if (!workflows_.empty() && !remove.cancel) {
+    return fail("namespace.not_empty", "it has workflows");
+  }
+  spaces_.erase(remove.name);
+  return Json{{"cancelled", 0}};
+}
+
+Result<Json> FakeService::take(ApplyWorkflow& apply) {
+  if (const Status known = check(apply.space); !known) return tl::unexpected(known.error());
+  auto& texts = workflows_[apply.workflow->id];
+  const bool changed = texts.empty() || texts.back() != apply.text;
+  if (changed) texts.push_back(apply.text);
+  return Json{{"id", apply.workflow->id}, {"revision", texts.size()}, {"changed", changed}};
+}
+
+Result<Json> FakeService::take(DeleteWorkflow& remove) {
+  if (!workflows_.contains(remove.id)) return no_workflow(remove.id);
+  if (!starts_.empty() && !remove.cancel) {
+    return fail("workflow.has_instances", "it has living instances; cancel them");
+  }
+  workflows_.erase(remove.id);
+  return Json{{"cancelled", starts_.size()}};
+}
+
+std::string FakeService::owner_of(const VariablePlace& place) {
+  const std::string instance = place.instance ? to_string(*place.instance) : "";
+  return place.space + "/" + place.workflow + "/" + instance + "/";
+}
+
+Result<Json> FakeService::take(PutVariable& put) {
+  if (const Status known = check(put.place.space); !known) return tl::unexpected(known.error());
+  variables_[owner_of(put.place) + put.key] = put.value;
+  return Json{
+      {"key", put.key}, {"size", put.value.bytes.size()}, {"contentType", put.value.content_type}};
+}
+
+Result<Json> FakeService::take(DeleteVariable& remove) {
+  if (variables_.erase(owner_of(remove.place) + remove.key) == 0) {
+    return fail("variable.not_found", "there is no variable " + remove.key);
+  }
+  return Json{{"key", remove.key}, {"deleted", true}};
+}
+
+Result<Json> FakeService::take(PutSecret& put) {
+  if (const Status known = check(put.space); !known) return tl::unexpected(known.error());
+  return Json{{"name", put.name},
+              {"created", secrets_.insert_or_assign(put.name, put.value).second}};
+}
+
+Result<Json> FakeService::take(DeleteSecret& remove) {
+  if (secrets_.erase(remove.name) == 0) {
+    return fail("secret.not_found", "there is no secret " + remove.name);
+  }
+  return Json{{"name", remove.name}, {"deleted", true}};
+}
+
+Result<Json> FakeService::take(StartInstance& start) {
+  if (!workflows_.contains(start.workflow)) return no_workflow(start.workflow);
+  if (const auto known = keys_.find(start.idempotency_key);
+      !start.idempotency_key.empty() && known != keys_.end()) {
+    if (known->second != start.input) return fail("start.conflict", "another input");
+    return Json{{"id", kInstance}, {"created", false}};
+  }
+  keys_[start.idempotency_key] = start.input;
+  starts_.push_back(start);
+  return Json{{"id", kInstance}, {"created", true}};
+}
+
+void FakeService::answer_later(std::function<void()> answer) {
+  answers_.push_back(std::move(answer));
+  changed_.notify_all();
+}
+
+void FakeService::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return ended_ || (!held_ && !answers_.empty()); });
+    if (answers_.empty()) return;
+    const std::function<void()> answer = std::move(answers_.front());
+    answers_.pop_front();
+    lock.unlock();
+    answer();
+    lock.lock();
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+// Instances over HTTP.
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+class InstanceRoutes : public ApiTest {};
+
+TEST_F(InstanceRoutes, ShowsInstances) {
+  const std::string all = "/v1/ns/default/instances";
+  const std::string one = all + "/" + FakeService::kInstance;
+  const std::string id = FakeService::kInstance;
+  const std::string shown = FakeService::instance_json(FakeService::kInstance, "waiting").dump();
+  const Row rows[] = {
+      {"GET", all, {}, "", 200, R"({"items":[)" + shown + R"(],"next":null})"},
+      {"GET", one, {}, "", 200, shown},
+      {"GET",
+       one + "/history",
+       {},
+       "",
+       200,
+       R"({"items":[{"time":"2021-09-01T12:00:00.000Z","kind":"started","state":"",
+           "detail":{"by":"call","revision":1}}]})"},
+      {"POST", one + "/cancel", {}, "", 200, R"({"cancelled":true,"id":")" + id + R"("})"},
+      {"POST", one + "/pause", {}, "", 200, R"({"id":")" + id + R"(","paused":true})"},
+      {"POST", one + "/resume", {}, "", 200, R"({"id":")" + id + R"(","resumed":true})"},
+      {"POST",
+       one + "/retry?extend=1",
+       {},
+       "",
+       200,
+       R"({"extend":true,"id":")" + id + R"(","run":1})"},
+      {"POST", one + "/restart", {}, "", 200, R"({"id":")" + id + R"(","run":2})"},
+      {"POST",
+       one + "/rerun?from=pay",
+       {},
+       "",
+       200,
+       R"({"from":"pay","id":")" + id + R"(","run":2})"},
+      {"POST", one + "/rerun", {}, "", 400, "request.parameter"},
+      {"POST", one + "/retry?now=1", {}, "", 400, "request.unknown_parameter"},
+      {"POST",
+       all + "/pause?workflow=order",
+       {},
+       "",
+       200,
+       R"({"done":1,"next":null,"refused":[]})"},
+      {"POST", all + "/retry?all=1&limit=7", {}, "", 200, R"({"done":1,"next":null,"refused":[]})"},
+      {"POST", all + "/cancel", {}, "", 400, "request.parameter"},
+      {"DELETE", one, {}, "", 200, R"({"deleted":true,"id":")" + id + R"("})"},
+      {"POST", all + "/12/cancel", {}, "", 404, "instance.not_found"},
+      {"GET", all + "/0190b5a4-7c1e-7f2a-8000-000000000000", {}, "", 404, "instance.not_found"},
+      {"GET", all + "/12", {}, "", 404, "instance.not_found"},
+      {"GET", all + "?status=done", {}, "", 400, "request.parameter"},
+      {"GET", all + "?since=yesterday", {}, "", 400, "time.malformed"},
+      {"GET", all + "?limit=0", {}, "", 400, "request.parameter"},
+      {"GET", all + "?limit=1001", {}, "", 400, "request.parameter"},
+      {"GET", all + "?limit=5x", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/none/instances", {}, "", 404, "namespace.not_found"},
+      {"POST", one, {}, "", 405, "request.method_not_allowed"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+TEST_F(InstanceRoutes, HandsOnWhichInstancesAreWanted) {
+  EXPECT_EQ(call("GET",
+                 "/v1/ns/default/instances?workflow=order&status=waiting&limit=7&cursor=c%2B1&"
+                 "since=2021-09-01T12:00:00%2B00:00")
+                .status,
+            200);
+  const InstanceFilter filter = service_.last_filter();
+  EXPECT_EQ(filter.workflow, "order");
+  EXPECT_EQ(filter.statuses, std::vector{InstanceStatus::kWaiting});
+  EXPECT_EQ(filter.limit, 7);
+  EXPECT_EQ(filter.cursor, "c+1");
+  EXPECT_EQ(filter.since, from_millis(1630497600000));
+}
+
+TEST_F(InstanceRoutes, DoesABatchAboutThoseInstancesThatTheVerbIsFor) {
+  using enum InstanceStatus;
+  const std::vector<InstanceStatus> living = {kPending, kRunning, kWaiting, kPaused};
+  const std::vector<InstanceStatus> ended = {kComplete, kFailed, kCancelled, kTimedOut};
+  const struct {
+    const char* target;
+    std::vector<InstanceStatus> statuses;
+  } rows[] = {
+      {"cancel?all=1", living},
+      {"pause?workflow=order", {kPending, kRunning, kWaiting}},
+      {"resume?all=1", {kPaused}},
+      {"retry?since=2021-09-01T12:00:00Z", {kFailed, kTimedOut}},
+      {"restart?all=1", ended},
+      {"rerun?from=pay&all=1", ended},
+      {"cancel?status=failed", {kFailed}},
+  };
+  for (const auto& row : rows) {
+    const HttpReply reply = call("POST", std::string("/v1/ns/default/instances/") + row.target);
+    EXPECT_EQ(reply.status, 200) << row.target << reply.body;
+    EXPECT_EQ(service_.last_filter().statuses, row.statuses) << row.target;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,99 @@
+// The server itself over HTTP, and its schedules.
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+class SystemRoutes : public ApiTest {};
+
+TEST_F(SystemRoutes, ChecksTheStore) {
+  service_.store_report["codes"] = {{"row.key", 1}};
+  const HttpReply reply = call("GET", "/v1/verify");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json(), service_.store_report);
+}
+
+TEST_F(SystemRoutes, TellsOfSchedulesAndTriggersThem) {
+  const std::string item = R"("workflow":"report","cron":"CRON_TZ=Europe/Vienna 0 7 * * *",
+                              "zone":"Europe/Vienna","nextTick":"2021-09-01T05:00:00.000Z")";
+  const std::string schedules = "/v1/ns/default/schedules";
+  const Row rows[] = {
+      {"GET", schedules, {}, "", 200, "{\"items\":[{" + item + "}]}"},
+      {"GET",
+       schedules + "/report",
+       {},
+       "",
+       200,
+       "{" + item + R"(,"upcoming":["2021-09-01T05:00:00.000Z","2021-09-02T05:00:00.000Z"]})"},
+      {"GET", schedules + "/order", {}, "", 404, "schedule.not_found"},
+      {"GET", "/v1/ns/nowhere/schedules", {}, "", 404, "namespace.not_found"},
+      {"POST", schedules + "/order/trigger", {}, "", 404, "schedule.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  const HttpReply triggered = call("POST", schedules + "/report/trigger");
+  EXPECT_EQ(triggered.status, 201);
+  EXPECT_EQ(triggered.json(), (Json{{"id", FakeService::kInstance}}));
+  EXPECT_EQ(triggered.header("Location"),
+            std::string("/v1/ns/default/instances/") + FakeService::kInstance);
+}
+
+TEST_F(SystemRoutes, TellsOfTheServerItself) {
+  const Row rows[] = {
+      {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},
+      {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},
+      {"GET", "/v1/info", {}, "", 200, R"({"version":"test"})"},
+      {"GET",
+       "/v1/ns/default/listeners?limit=3",
+       {},
+       "",
+       200,
+       R"({"items":[{"kind":"start","workflow":"order","type":"order.placed",
+           "context":{"source":"shop"}}],"next":null,"limit":3})"},
+      {"GET",
+       "/v1/ns/default/groups?limit=3",
+       {},
+       "",
+       200,
+       R"({"items":[{"workflow":"ship","correlate":{"order":"o-1"},
+           "entries":[{"type":"paid","waiting":1},{"type":"packed","waiting":0}],
+           "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null,"limit":3})"},
+      {"GET",
+       "/v1/ns/default/dlq",
+       {},
+       "",
+       200,
+       R"({"items":[{"id":"12","reason":"event.time","detail":"no time",
+           "time":"2021-09-01T12:00:00.000Z","subject":"millrace.events.default.x","size":3,
+           "data":"AP8Q"}],"next":null})"},
+      {"GET", "/v1/ns/default/dlq?cursor=throw", {}, "", 500, "internal"},
+      {"GET", "/favicon.ico", {}, "", 404, "request.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  const HttpReply metrics = call("GET", "/metrics");
+  EXPECT_EQ(metrics.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(metrics.body, "millrace_events_total 3\n");
+
+  for (const char* const code :
+       {"broker.unreachable", "starting", "store.full", "store.corrupt", "store.damaged_row"}) {
+    service_.ready_status = fail(code, "waiting");
+    const HttpReply reply = call("GET", "/readyz");
+    EXPECT_EQ(reply.status, 503) << code;
+    EXPECT_EQ(reply.code(), code);
+    EXPECT_EQ(reply.header("Retry-After"), "1") << code;
+  }
+  EXPECT_EQ(call("GET", "/livez").status, 200);
+}
+
+TEST_F(SystemRoutes, AnswersHeadWithTheHeadersOfGet) {
+  const HttpReply get = call("GET", "/v1/ns");
+  const HttpReply head = call("HEAD", "/v1/ns");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.header("Content-Length"), get.header("Content-Length"));
+  EXPECT_EQ(head.body, "");
+  EXPECT_EQ(call("HEAD", "/nothing").status, 404);
+}
+
+}  // namespace
+}  // namespace millrace

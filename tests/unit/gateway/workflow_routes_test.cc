@@ -1,0 +1,103 @@
+// Namespaces and workflows over HTTP.
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+class WorkflowRoutes : public ApiTest {};
+
+TEST_F(WorkflowRoutes, KeepsNamespacesAndWorkflows) {
+  const std::string order = "/v1/ns/default/workflows/order";
+  const Row rows[] = {
+      {"GET", "/v1/ns", {}, "", 200, R"({"items":[{"name":"default"}]})"},
+      {"PUT", "/v1/ns/shop", {}, "", 201, R"({"name":"shop","created":true})"},
+      {"PUT", "/v1/ns/shop", {}, "", 200, R"({"name":"shop","created":false})"},
+      {"PUT", "/v1/ns/a.b", {}, "", 400, "request.identifier"},
+      {"PUT", "/v1/ns/shop", {}, std::string(70'000, ' '), 413, "request.body_too_large"},
+      {"PUT", "/v1/ns/shop", {}, "{", 400, "json.malformed"},
+      {"DELETE", "/v1/ns/shop", {}, "", 200, R"({"cancelled":0})"},
+      {"DELETE", "/v1/ns/shop", {}, "", 404, "namespace.not_found"},
+
+      {"GET", order, {}, "", 404, "workflow.not_found"},
+      {"PUT",
+       order + "?dry_run=1",
+       {},
+       kOrder,
+       200,
+       R"({"id":"order","changed":true,"dryRun":true})"},
+      {"GET", order, {}, "", 404, "workflow.not_found"},
+      {"PUT", order, {}, kOrder, 200, R"({"id":"order","revision":1,"changed":true})"},
+      {"PUT", order, {}, kOrder, 200, R"({"id":"order","revision":1,"changed":false})"},
+      {"PUT",
+       order + "?dry_run=true",
+       {},
+       kOrder,
+       200,
+       R"({"id":"order","changed":false,"dryRun":true})"},
+      {"PUT", order + "?dry_run=yes", {}, kOrder, 400, "request.parameter"},
+      {"PUT", "/v1/ns/none/workflows/order?dry_run=1", {}, kOrder, 404, "namespace.not_found"},
+      {"PUT", "/v1/ns/default/workflows/other", {}, kOrder, 422, "workflow.id_mismatch"},
+      {"PUT", order, {}, "id: order\nbroken: 1\n", 422, "definition.refused"},
+      {"PUT", order, {}, std::string(1100000, ' '), 413, "request.body_too_large"},
+      {"GET",
+       order,
+       {},
+       "",
+       200,
+       R"({"id":"order","revision":1,"definition":"id: order\nstates: []\n","start":"default",
+           "paused":false,"states":["wait"]})"},
+      {"GET",
+       "/v1/ns/default/workflows",
+       {},
+       "",
+       200,
+       R"({"items":[{"id":"order","paused":false,"revision":1,"start":"default",
+           "updatedAt":"2021-09-01T12:00:00.000Z"}]})"},
+      {"GET", order + "/revisions", {}, "", 200, R"({"items":[{"revision":1}]})"},
+      {"POST", order + "/start", {}, "", 201, R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab"})"},
+      {"DELETE", order, {}, "", 409, "workflow.has_instances"},
+      {"DELETE", "/v1/ns/default", {}, "", 409, "namespace.not_empty"},
+      {"DELETE", order + "?cancel=1", {}, "", 200, R"({"cancelled":1})"},
+      {"DELETE", order, {}, "", 404, "workflow.not_found"},
+      {"PATCH", order, {}, "", 405, "request.method_not_allowed"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+TEST_F(WorkflowRoutes, GivesEveryFindingOfARefusedDefinition) {
+  const Json errors = Json::parse(R"([{"path":"states[0].broken","line":2,"column":7,
+    "message":"there is no such key","code":"definition.unknown_key","severity":"error"}])");
+  const HttpReply put = call("PUT", "/v1/ns/default/workflows/order", {}, "id: order\nbroken: 1");
+  EXPECT_EQ(put.status, 422);
+  EXPECT_EQ(put.json()["errors"], errors);
+  EXPECT_FALSE(service_.has_workflow("order"));
+
+  const HttpReply lint = call("POST", "/v1/lint", {}, "id: order\nbroken: 1");
+  EXPECT_EQ(lint.status, 422);
+  EXPECT_EQ(lint.json()["errors"], errors);
+  expect({"POST", "/v1/lint", {}, kOrder, 200, R"({"errors":[]})"},
+         call("POST", "/v1/lint", {}, kOrder));
+}
+
+TEST_F(WorkflowRoutes, GivesTheWarningsOfADefinitionThatItTakes) {
+  const std::string text = "id: order\ndoubtful: 1";
+  const Json warning = {{"path", "states[0]"},  {"line", 2},
+                        {"column", 7},          {"message", "hardly; mend it"},
+                        {"code", "lint.doubt"}, {"severity", "warning"}};
+  const std::string order = "/v1/ns/default/workflows/order";
+  const HttpReply dry = call("PUT", order + "?dry_run=1", {}, text);
+  EXPECT_EQ(dry.status, 200);
+  EXPECT_EQ(dry.json()["warnings"], Json::array({warning}));
+  const HttpReply put = call("PUT", order, {}, text);
+  EXPECT_EQ(put.status, 200);
+  EXPECT_EQ(put.json()["warnings"], Json::array({warning}));
+  const HttpReply lint = call("POST", "/v1/lint", {}, text);
+  EXPECT_EQ(lint.status, 200);
+  EXPECT_EQ(lint.json()["errors"][0], warning);
+  EXPECT_EQ(lint.json()["errors"][1]["severity"], "note");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,103 @@
+// EndWaiters: each that waits for an end is answered once.
+#include "orchestrator/loop/end_waiters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/instance_rows.h"
+#include "tests/unit/support/catalog_store.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class EndWaitersTest : public CatalogStoreTest {
+ protected:
+  EndWaitersTest() {
+    for (const uint8_t number : {1, 2}) {
+      const Instance instance{.id = numbered_id(number),
+                              .space = space,
+                              .revision = {WorkflowNumber(1), 1},
+                              .status = InstanceStatus::kWaiting,
+                              .phase = Phase::kWaiting,
+                              .input = Json::object(),
+                              .data = Json::object()};
+      write_instance(*tx, instance, {.input = true, .data = true});
+    }
+    commit();
+  }
+  /// `name: ok` or `name: code` is noted when it is answered.
+  EndWaiter waiter(const std::string& name, uint8_t instance, Duration at_most,
+                   const std::string& in = "default") {
+    return {.space = in,
+            .id = numbered_id(instance),
+            .at_most = at_most,
+            .done = [this, name](const Status& done) {
+              answered.push_back(name + ": " + (done ? "ok" : done.error().code));
+            }};
+  }
+  std::vector<std::string> take_answered() { return std::exchange(answered, {}); }
+
+  std::vector<std::string> answered;
+  EndWaiters waiters{*tx, catalog};
+};
+
+TEST_F(EndWaitersTest, AreAnsweredWhenTheirInstanceEnds) {
+  waiters.add(
+      {waiter("a", 1, Duration(10)), waiter("b", 2, Duration(10)), waiter("c", 1, Duration(20))},
+      Duration(0));
+  EXPECT_THAT(take_answered(), IsEmpty());
+  waiters.on_end(numbered_id(1));
+  EXPECT_THAT(take_answered(), testing::UnorderedElementsAre("a: ok", "c: ok"));
+  waiters.on_end(numbered_id(1));
+  waiters.on_end(numbered_id(9));
+  EXPECT_THAT(take_answered(), IsEmpty());
+  EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "the other one still waits";
+}
+
+TEST_F(EndWaitersTest, OfWhatDoesNotLiveAreAnsweredAtOnce) {
+  waiters.add({waiter("a", 9, Duration(10)), waiter("b", 1, Duration(10), "nowhere")}, Duration(0));
+  EXPECT_THAT(take_answered(), ElementsAre("a: ok", "b: ok"));
+  EXPECT_EQ(waiters.next_deadline(), std::nullopt);
+}
+
+TEST_F(EndWaitersTest, AreAnsweredWhenTheirTimeIsOver) {
+  waiters.add(
+      {waiter("a", 1, Duration(10)), waiter("b", 1, Duration(20)), waiter("c", 2, Duration(20))},
+      Duration(0));
+  waiters.expire(Duration(9));
+  EXPECT_THAT(take_answered(), IsEmpty());
+  waiters.expire(Duration(10));
+  EXPECT_THAT(take_answered(), ElementsAre("a: wait.timeout"));
+  EXPECT_EQ(waiters.next_deadline(), Duration(20));
+  waiters.on_end(numbered_id(1));
+  EXPECT_THAT(take_answered(), ElementsAre("b: ok"));
+  waiters.expire(Duration(100));
+  EXPECT_THAT(take_answered(), ElementsAre("c: wait.timeout"));
+  EXPECT_EQ(waiters.next_deadline(), std::nullopt);
+}
+
+TEST_F(EndWaitersTest, ThatStillWaitAreRefusedWhenTheServerStops) {
+  waiters.add({waiter("a", 1, Duration(10)), waiter("b", 2, Duration(10))}, Duration(0));
+  for (const Refuse& refuse : waiters.abandoned()) refuse({"stopping", ""});
+  EXPECT_THAT(take_answered(), ElementsAre("a: stopping", "b: stopping"));
+  waiters.on_end(numbered_id(1));
+  waiters.expire(Duration(100));
+  EXPECT_THAT(take_answered(), IsEmpty());
+}
+
+TEST_F(EndWaitersTest, WhoseInstanceCannotBeReadAreToldSoAndDoNotWait) {
+  fail_read(1);
+  waiters.add({waiter("a", 1, Duration(10))}, Duration(0));
+  EXPECT_THAT(take_answered(), ElementsAre("a: store.io"));
+  EXPECT_EQ(waiters.next_deadline(), std::nullopt);
+  heal();
+  waiters.add({waiter("a", 1, Duration(10))}, Duration(0));
+  EXPECT_THAT(take_answered(), IsEmpty());
+  EXPECT_EQ(waiters.next_deadline(), Duration(10));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,222 @@
+// Intake: what other threads hand in comes out once, whole, in its order and within the bounds.
+#include "orchestrator/loop/intake.h"
+
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/outgoing/outbox.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Delivery event(uint64_t sequence) {
+  return EventInput{.space = "default", .sequence = sequence, .event = {}};
+}
+
+class IntakeTest : public testing::Test {
+ protected:
+  void deliver(std::initializer_list<uint64_t> sequences) {
+    std::vector<Delivery> events;
+    for (const uint64_t sequence : sequences) events.push_back(event(sequence));
+    EXPECT_TRUE(intake.deliver(std::move(events)));
+  }
+  Intake::Done note(const std::string& name) {
+    return [this, name](const Result<Json>& result) {
+      answered.push_back(name + ": " + (result ? dump_json(*result) : result.error().code));
+    };
+  }
+  Work gather() {
+    Work work;
+    intake.gather(work);
+    return work;
+  }
+  static std::vector<uint64_t> sequences(const Work& work) {
+    std::vector<uint64_t> found;
+    for (const Delivery& one : work.deliveries) {
+      if (const auto* const input = std::get_if<EventInput>(&one)) found.push_back(input->sequence);
+    }
+    return found;
+  }
+  bool goes_to_rest() { return intake.sleep({.at_most = Duration(0), .at_rest = true}); }
+
+  Intake intake{{.batch_events = 3, .waiting_deliveries = 4, .waiting_commands = 2}};
+  std::vector<std::string> answered;
+};
+
+TEST_F(IntakeTest, GivesEventsInTheirOrderSoManyAtATime) {
+  deliver({1, 2});
+  deliver({3, 4});
+  EXPECT_TRUE(intake.has_deliveries());
+  Work work = gather();
+  EXPECT_THAT(sequences(work), ElementsAre(1, 2, 3));
+  intake.gather(work);
+  EXPECT_THAT(work.deliveries, SizeIs(3)) << "no more fit into it";
+  EXPECT_THAT(sequences(gather()), ElementsAre(4));
+  EXPECT_FALSE(intake.has_deliveries());
+  EXPECT_TRUE(gather().empty());
+}
+
+TEST_F(IntakeTest, GivesAllElseAtOnce) {
+  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  intake.put(EvaluatedInput{.step = 7});
+  intake.report({.what = TaskStarted()}, nullptr);
+  intake.put(WebhookResult{.number = 5, .failure = std::nullopt});
+  intake.acknowledge(9, PublishAck{.sequence = 4});
+  intake.wait_for_end({.space = "default", .done = [](const Status&) {}});
+  const Work work = gather();
+  EXPECT_THAT(work.commands, SizeIs(1));
+  EXPECT_THAT(work.evaluated, SizeIs(1));
+  EXPECT_THAT(work.tasks, SizeIs(1));
+  EXPECT_THAT(work.webhook_results, SizeIs(1));
+  EXPECT_THAT(work.acks, SizeIs(1));
+  EXPECT_THAT(work.waiters, SizeIs(1));
+  EXPECT_EQ(work.size(), 3U) << "the inputs among them";
+  EXPECT_FALSE(work.empty());
+  EXPECT_TRUE(gather().empty());
+}
+
+TEST_F(IntakeTest, AnswersEachCommandOnce) {
+  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  intake.command(CreateNamespace{.name = "two"}, note("two"));
+  const Work work = gather();
+  ASSERT_THAT(work.commands, SizeIs(2));
+  intake.answer(work.commands[1].request, Json(2));
+  intake.answer(work.commands[1].request, Json(3));
+  intake.answer(999, Json(4));
+  intake.answer(work.commands[0].request, fail("no", ""));
+  EXPECT_THAT(answered, ElementsAre("two: 2", "one: no"));
+}
+
+TEST_F(IntakeTest, RefusesCommandsWhileTooManyAreNotAnswered) {
+  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  intake.command(CreateNamespace{.name = "two"}, note("two"));
+  intake.command(DeleteNamespace{.name = "one"}, note("three"));
+  EXPECT_THAT(answered, ElementsAre("three: busy"));
+  const Work work = gather();
+  EXPECT_THAT(work.commands, SizeIs(2));
+  intake.answer(work.commands[0].request, Json(1));
+  intake.command(CreateNamespace{.name = "four"}, note("four"));
+  EXPECT_THAT(answered, ElementsAre("three: busy", "one: 1"));
+}
+
+TEST_F(IntakeTest, TakesNoNewWorkWhileItIsRefusedButWhatMakesRoom) {
+  deliver({1});
+  intake.set_refusal(Error{"store.full", "the disk is full"});
+  EXPECT_EQ(intake.takes_new_work().error().code, "store.full");
+  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  EXPECT_THAT(answered, ElementsAre("one: store.full"));
+  intake.command(DeleteNamespace{.name = "one"}, note("two"));
+  const Work work = gather();
+  EXPECT_THAT(work.deliveries, IsEmpty()) << "events stay in their queue";
+  EXPECT_THAT(work.commands, SizeIs(1));
+  intake.set_refusal(std::nullopt);
+  EXPECT_TRUE(intake.takes_new_work());
+  EXPECT_THAT(sequences(gather()), ElementsAre(1));
+}
+
+TEST_F(IntakeTest, TellsWhatTheEngineFailsAt) {
+  EXPECT_TRUE(intake.goes_on());
+  intake.set_failure(Error{"store.io", ""});
+  EXPECT_EQ(intake.goes_on().error().code, "store.io");
+  intake.set_failure(std::nullopt);
+  EXPECT_TRUE(intake.goes_on());
+}
+
+TEST_F(IntakeTest, HasADeliveryWaitUntilThereIsRoom) {
+  deliver({1, 2, 3, 4});
+  auto waiting = std::async(std::launch::async, [&] { return intake.deliver({event(5)}); });
+  EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3));
+  EXPECT_TRUE(waiting.get());
+  EXPECT_THAT(sequences(gather()), ElementsAre(4, 5));
+}
+
+TEST_F(IntakeTest, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
+  deliver({1, 2, 3, 4});
+  auto waiting = std::async(std::launch::async, [&] { return intake.deliver({event(5)}); });
+  intake.refuse_deliveries();
+  EXPECT_FALSE(waiting.get());
+  EXPECT_FALSE(intake.deliver({event(6)}));
+  EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3)) << "what was taken is worked off";
+}
+
+TEST_F(IntakeTest, TellsOfTheStreamThoughEventsWait) {
+  intake.opening();
+  intake.acknowledge(1, PublishAck{.sequence = 1});
+  EXPECT_TRUE(intake.deliver({StreamOpened{.intact_to = 8}}));
+  intake.opening();
+  intake.acknowledge(2, PublishAck{.sequence = 2});
+  EXPECT_TRUE(intake.deliver({StreamLost{}}));
+  intake.set_refusal(Error{"busy", ""});
+  const Work work = gather();
+  EXPECT_THAT(work.deliveries, IsEmpty());
+  ASSERT_THAT(work.stream_changes, SizeIs(2));
+  ASSERT_TRUE(work.stream_changes[0].opened);
+  EXPECT_EQ(work.stream_changes[0].opened->intact_to, 8U);
+  EXPECT_EQ(work.stream_changes[0].openings, 1U);
+  EXPECT_FALSE(work.stream_changes[1].opened);
+  ASSERT_THAT(work.acks, SizeIs(2));
+  EXPECT_EQ(work.acks[0].openings, 1U);
+  EXPECT_EQ(work.acks[1].openings, 2U);
+}
+
+TEST_F(IntakeTest, IsQuietWhenNothingWaitsAndTheEngineRests) {
+  EXPECT_TRUE(goes_to_rest());
+  EXPECT_FALSE(intake.wait_until_quiet(Duration(0))) << "the engine has woken";
+  auto quiet = std::async(std::launch::async, [&] { return intake.wait_until_quiet(hours(1)); });
+  auto asleep = std::async(
+      std::launch::async, [&] { return intake.sleep({.at_most = std::nullopt, .at_rest = true}); });
+  EXPECT_TRUE(quiet.get());
+  intake.put(EvaluatedInput{});
+  EXPECT_TRUE(asleep.get()) << "work wakes it";
+  EXPECT_FALSE(intake.wait_until_quiet(Duration(0)));
+}
+
+TEST_F(IntakeTest, SleepsThroughAFewAcknowledgementsAndWakesForMany) {
+  intake.acknowledge(1, PublishAck{.sequence = 1});
+  auto asleep = std::async(
+      std::launch::async, [&] { return intake.sleep({.at_most = std::nullopt, .at_rest = true}); });
+  for (uint64_t i = 2; i <= Outbox::kWindow; ++i) intake.acknowledge(i, PublishAck{.sequence = i});
+  EXPECT_TRUE(asleep.get());
+  EXPECT_THAT(gather().acks, SizeIs(Outbox::kWindow));
+}
+
+TEST_F(IntakeTest, TakesNothingOnceItIsClosed) {
+  deliver({1});
+  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  std::vector<std::string> ends;
+  const auto end = [&](const Status& done) { ends.push_back(done ? "ok" : done.error().code); };
+  intake.wait_for_end({.space = "default", .done = end});
+  intake.close();
+  EXPECT_FALSE(intake.deliver({event(2)}));
+  intake.command(CreateNamespace{.name = "two"}, note("two"));
+  intake.wait_for_end({.space = "default", .done = end});
+  EXPECT_THAT(answered, ElementsAre("two: stopping"));
+  EXPECT_THAT(ends, ElementsAre("stopping"));
+  EXPECT_FALSE(intake.sleep({.at_most = std::nullopt}));
+  for (const Refuse& refuse : intake.abandoned()) refuse({"stopping", ""});
+  EXPECT_THAT(answered, ElementsAre("two: stopping", "one: stopping"));
+  EXPECT_THAT(ends, ElementsAre("stopping", "stopping"));
+  EXPECT_THAT(intake.abandoned(), IsEmpty());
+}
+
+TEST(MakesRoom, IsWhatTakesThingsAway) {
+  EXPECT_TRUE(makes_room(CancelInstance{}));
+  EXPECT_TRUE(makes_room(DeleteInstance{}));
+  EXPECT_TRUE(makes_room(DeleteWorkflow{}));
+  EXPECT_TRUE(makes_room(DeleteVariable{}));
+  EXPECT_TRUE(makes_room(DeleteSecret{}));
+  EXPECT_TRUE(makes_room(DeleteNamespace{}));
+  EXPECT_FALSE(makes_room(StartInstance{}));
+  EXPECT_FALSE(makes_room(PutVariable{}));
+  EXPECT_FALSE(makes_room(PauseInstance{}));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,314 @@
+// Catalog: names, numbers, settings and definitions, in step with the store whatever batch is lost
+// and whatever read fails.
+#include "orchestrator/memory/catalog.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "tests/unit/support/catalog_store.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Waits for `first`, then in the last state for `second`.
+std::string text_of(const std::string& id, const std::string& last = "second") {
+  return fmt::format(R"(
+id: {}
+states:
+- {{id: one, type: consumeEvent, event: {{type: first}}, transition: two}}
+- {{id: two, type: consumeEvent, event: {{type: {}}}}}
+)",
+                     id, last);
+}
+
+class CatalogTest : public CatalogStoreTest {
+ protected:
+  Status put(const std::string& text, NamespaceNumber in) {
+    auto workflow = TRY(load_stored(text));
+    TRY(catalog.apply(*tx, in, text, std::move(workflow), now));
+    return {};
+  }
+  Status put(const std::string& text) { return put(text, space); }
+  /// The workflows that the lost batch had changed.
+  std::vector<WorkflowNumber> lose_batch() {
+    tx->drop();
+    const auto changed = catalog.undo(*tx);
+    EXPECT_TRUE(changed) << changed.error().message;
+    if (!changed) return {};
+    return {changed->begin(), changed->end()};
+  }
+  /// All that it says, as text.
+  static std::string picture(const Catalog& of) {
+    std::string all;
+    for (const NamespaceNumber number : of.namespaces()) {
+      all += fmt::format("{} {} {} {}\n", static_cast<uint32_t>(number), of.name_of(number),
+                         of.settings(number).paused.size(), of.has_unreadable_settings(number));
+    }
+    for (const auto& [number, entry] : of.workflows()) {
+      all += fmt::format("{} {} {} {} {} {}\n", static_cast<uint32_t>(number), entry.id,
+                         static_cast<uint32_t>(entry.space), entry.latest, entry.paused,
+                         entry.groups_from);
+      EXPECT_EQ(of.find_workflow(entry.space, entry.id), &entry);
+      EXPECT_EQ(of.find_workflow(number), &entry);
+    }
+    return all;
+  }
+  std::string picture() const { return picture(catalog); }
+  /// The same of one that reads the store.
+  std::string stored() {
+    DefinitionCache others{load_stored};
+    Catalog other(others);
+    const Status loaded = other.load(*tx);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return picture(other);
+  }
+  const AwaitedTypes& awaited(WorkflowNumber workflow, uint32_t revision, StateIndex state) {
+    static const AwaitedTypes none;
+    const auto types = catalog.awaited(*tx, {workflow, revision}, state);
+    EXPECT_TRUE(types) << types.error().message;
+    last_ = types ? *types : nullptr;
+    return last_ ? *last_ : none;
+  }
+
+ private:
+  std::shared_ptr<const AwaitedTypes> last_;
+};
+
+TEST_F(CatalogTest, FindsNamespacesByNameAndNumber) {
+  const NamespaceNumber shop = create_namespace("shop");
+  EXPECT_NE(shop, space);
+  EXPECT_EQ(catalog.find_namespace("shop"), shop);
+  EXPECT_EQ(catalog.name_of(shop), "shop");
+  EXPECT_TRUE(catalog.has_namespace(shop));
+  EXPECT_THAT(catalog.namespaces(), ElementsAre(space, shop));
+  EXPECT_EQ(catalog.find_namespace("none"), std::nullopt);
+  EXPECT_EQ(catalog.name_of(NamespaceNumber(99)), "(deleted)");
+  EXPECT_EQ(stored(), picture());
+}
+
+TEST_F(CatalogTest, GivesARevisionToEachNewText) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber bills = apply(text_of("bills"));
+  EXPECT_NE(orders, bills);
+  ASSERT_TRUE(put(text_of("orders")));
+  EXPECT_EQ(catalog.find_workflow(orders)->latest, 1U) << "the text is the newest one's";
+  ASSERT_TRUE(put(text_of("orders", "other")));
+  ASSERT_TRUE(put(text_of("orders")));
+  commit_catalog();
+  EXPECT_EQ(catalog.find_workflow(orders)->latest, 3U) << "the text of an older one is a new one";
+  EXPECT_EQ(catalog.find_workflow(space, "orders")->number, orders);
+  EXPECT_EQ(catalog.find_workflow(space, "none"), nullptr);
+  EXPECT_EQ(catalog.find_workflow(create_namespace("shop"), "orders"), nullptr);
+  EXPECT_EQ(stored(), picture());
+}
+
+TEST_F(CatalogTest, LoadsEachRevisionOfItsDefinitionOnce) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  apply(text_of("orders", "other"));
+  DefinitionCache others{load_stored};
+  Catalog other(others);
+  ASSERT_TRUE(other.load(*tx));
+  const auto first = other.definition(*tx, {orders, 1});
+  const auto second = other.definition(*tx, {orders, 2});
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(*first, *second);
+  fail_reads_of(Table::kDefinitions);
+  EXPECT_EQ(other.definition(*tx, {orders, 1}), *first);
+  heal();
+  const auto missing = other.definition(*tx, {orders, 3});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, kDamagedRow);
+}
+
+TEST_F(CatalogTest, RefusesADefinitionThatIsNotTheWorkflows) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber bills = apply(text_of("bills"));
+  write_definition(*tx, {orders, 1}, {.created_at = now, .text = text_of("bills")});
+  write_definition(*tx, {bills, 1}, {.created_at = now, .text = "no: workflow"});
+  commit();
+  DefinitionCache others{load_stored};
+  Catalog other(others);
+  ASSERT_TRUE(other.load(*tx));
+  for (const WorkflowNumber number : {orders, bills}) {
+    const auto read = other.definition(*tx, {number, 1});
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, kDamagedRow);
+  }
+}
+
+TEST_F(CatalogTest, KnowsWhatAnInstanceMayComeToWaitForFromItsStateOn) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  EXPECT_THAT(awaited(orders, 1, 0), ElementsAre("first", "second"));
+  EXPECT_THAT(awaited(orders, 1, 1), ElementsAre("second"));
+  const auto beyond = catalog.awaited(*tx, {orders, 1}, 2);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code, kDamagedRow);
+}
+
+TEST_F(CatalogTest, FindsServicesWhereFunctionsNameThem) {
+  const NamespaceNumber shop = create_namespace("shop");
+  set_settings(Json::parse(R"({"services": {"mail": {"url": "http://mail"}}})"));
+  const NamedService here{.name = "mail"};
+  const NamedService global{.name = "mail", .global = true};
+  EXPECT_NE(catalog.find_service(space, here), nullptr);
+  EXPECT_EQ(catalog.find_service(shop, here), nullptr);
+  EXPECT_NE(catalog.find_service(shop, global), nullptr);
+  EXPECT_EQ(catalog.space_of(shop, here), shop);
+  EXPECT_EQ(catalog.space_of(shop, global), space);
+}
+
+TEST_F(CatalogTest, HoldsServicesThatArePausedOrWhoseSettingsCannotBeRead) {
+  const NamespaceNumber shop = create_namespace("shop");
+  const NamedService mail{.name = "mail"};
+  const NamedService global{.name = "mail", .global = true};
+  EXPECT_FALSE(catalog.is_held(space, mail));
+  set_settings(Json::parse(R"({"paused": ["mail"]})"));
+  EXPECT_TRUE(catalog.is_held(space, mail));
+  EXPECT_FALSE(catalog.is_held(space, {.name = "other"}));
+  EXPECT_FALSE(catalog.is_held(shop, mail));
+
+  damage_settings();
+  EXPECT_TRUE(catalog.has_unreadable_settings(space));
+  EXPECT_TRUE(catalog.is_held(space, {.name = "other"}));
+  EXPECT_TRUE(catalog.is_held(shop, global)) << "where that is, is not known";
+  EXPECT_FALSE(catalog.is_held(shop, mail));
+  set_settings(Json::object());
+  EXPECT_FALSE(catalog.is_held(space, mail));
+}
+
+TEST_F(CatalogTest, ForgetsANamespaceWithAllThatIsInIt) {
+  const NamespaceNumber shop = create_namespace("shop");
+  ASSERT_TRUE(put(text_of("orders"), shop));
+  apply(text_of("orders"));
+  const WorkflowNumber of_shop = catalog.find_workflow(shop, "orders")->number;
+  catalog.remove_namespace(*tx, shop);
+  catalog.remove_namespace(*tx, NamespaceNumber(99));
+  commit_catalog();
+  EXPECT_FALSE(catalog.has_namespace(shop));
+  EXPECT_EQ(catalog.find_namespace("shop"), std::nullopt);
+  EXPECT_EQ(catalog.find_workflow(of_shop), nullptr);
+  EXPECT_NE(catalog.find_workflow(space, "orders"), nullptr);
+  EXPECT_EQ(stored(), picture());
+  EXPECT_NE(create_namespace("shop"), shop) << "no number is given twice";
+}
+
+TEST_F(CatalogTest, PausesRenewsAndRemovesWorkflows) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  apply(text_of("bills"));
+  apply(text_of("orders", "other"));
+  catalog.pause_workflow(*tx, orders, true);
+  catalog.renew_groups(*tx, orders);
+  commit_catalog();
+  EXPECT_TRUE(catalog.find_workflow(orders)->paused);
+  EXPECT_EQ(catalog.find_workflow(orders)->groups_from, 2U);
+  EXPECT_EQ(stored(), picture());
+  catalog.remove_workflow(*tx, orders);
+  commit_catalog();
+  EXPECT_EQ(catalog.find_workflow(orders), nullptr);
+  EXPECT_EQ(catalog.find_workflow(space, "orders"), nullptr);
+  EXPECT_EQ(stored(), picture());
+}
+
+TEST_F(CatalogTest, RefusesAnInstanceWhoseWorkflowIsAnotherNamespaces) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  Instance instance{.space = space, .revision = {orders, 1}};
+  EXPECT_TRUE(catalog.check_owner(instance));
+  instance.revision.workflow = WorkflowNumber(99);
+  EXPECT_TRUE(catalog.check_owner(instance)) << "one that was deleted belongs to none";
+  instance.revision.workflow = orders;
+  instance.space = create_namespace("shop");
+  const Status owned = catalog.check_owner(instance);
+  ASSERT_FALSE(owned);
+  EXPECT_EQ(owned.error().code, kDamagedRow);
+}
+
+TEST_F(CatalogTest, IsAfterALostBatchAsTheStore) {
+  const NamespaceNumber shop = create_namespace("shop");
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber bills = apply(text_of("bills"));
+  const std::string before = picture();
+  EXPECT_THAT(lose_batch(), IsEmpty()) << "none has changed anything";
+
+  ASSERT_TRUE(catalog.create_namespace(*tx, "other", now));
+  ASSERT_TRUE(put(text_of("orders", "other")));
+  ASSERT_TRUE(put(text_of("new")));
+  catalog.pause_workflow(*tx, orders, true);
+  catalog.remove_workflow(*tx, bills);
+  catalog.remove_namespace(*tx, shop);
+  ASSERT_TRUE(catalog.set_settings(*tx, space, R"({"paused": ["mail"]})",
+                                   *parse_settings(Json::parse(R"({"paused": ["mail"]})"))));
+  const WorkflowNumber lost = catalog.find_workflow(space, "new")->number;
+  EXPECT_THAT(lose_batch(), ElementsAre(orders, bills, lost));
+  EXPECT_EQ(picture(), before);
+  EXPECT_EQ(stored(), before);
+}
+
+TEST_F(CatalogTest, ForgetsTheDefinitionsOfALostBatch) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  ASSERT_TRUE(put(text_of("orders", "lost")));
+  EXPECT_THAT(awaited(orders, 2, 1), ElementsAre("lost"));
+  lose_batch();
+  EXPECT_FALSE(catalog.definition(*tx, {orders, 2}));
+  apply(text_of("orders", "kept"));
+  EXPECT_THAT(awaited(orders, 2, 1), ElementsAre("kept"));
+}
+
+TEST_F(CatalogTest, DoesNotUndoWhatIsCommitted) {
+  apply(text_of("orders"));
+  const std::string before = picture();
+  EXPECT_THAT(lose_batch(), IsEmpty());
+  EXPECT_EQ(picture(), before);
+}
+
+TEST_F(CatalogTest, IsLoadedWholeOnceAllReadsSucceed) {
+  create_namespace("shop");
+  apply(text_of("orders"));
+  const std::string before = picture();
+  EXPECT_GE(fail_each_read([&] { return catalog.load(*tx); }, [] {}), 2U);
+  EXPECT_EQ(picture(), before);
+}
+
+TEST_F(CatalogTest, ChangesNothingWhereAReadFails) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const std::string before = picture();
+  const auto is_as_before = [&] {
+    lose_batch();
+    EXPECT_EQ(picture(), before);
+  };
+  EXPECT_GE(fail_each_read([&] { return put(text_of("orders", "other")); }, is_as_before), 1U);
+  is_as_before();
+  EXPECT_GE(fail_each_read([&] { return put(text_of("new")); }, is_as_before), 1U);
+  is_as_before();
+  EXPECT_GE(
+      fail_each_read([&] { return catalog.create_namespace(*tx, "shop", now); }, is_as_before), 1U);
+  is_as_before();
+  EXPECT_GE(
+      fail_each_read([&] { return catalog.set_settings(*tx, space, "{}", {}); }, is_as_before), 1U);
+  is_as_before();
+  DefinitionCache others{load_stored};
+  Catalog other(others);
+  ASSERT_TRUE(other.load(*tx));
+  const auto define = [&]() -> Status {
+    TRY(other.definition(*tx, {orders, 1}));
+    return {};
+  };
+  EXPECT_EQ(fail_each_read(define, [] {}), 1U);
+}
+
+TEST_F(CatalogTest, RefusesToLoadTwoOfOneNumber) {
+  write_namespace(*tx, "twin", {.number = space, .created_at = now});
+  commit();
+  DefinitionCache others{load_stored};
+  Catalog other(others);
+  const Status loaded = other.load(*tx);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, kDamagedRow);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,61 @@
+// read_ahead: values from one thread are used on another, in their order and all of them.
+#include "orchestrator/memory/read_ahead.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+/// Reads so many numbers ahead; what make returns is `made`. How many were used, in their order.
+Result<int> read(int count, const Status& made = {}) {
+  int used = 0;
+  bool in_order = true;
+  const Status status = read_ahead<std::unique_ptr<int>>(
+      [&](const auto& put) {
+        for (int i = 0; i < count; ++i) put(std::make_unique<int>(i));
+        return made;
+      },
+      [&](std::unique_ptr<int> value) { in_order = in_order && *value == used++; });
+  EXPECT_TRUE(in_order);
+  if (!status) return tl::unexpected(status.error());
+  return used;
+}
+
+TEST(ReadAhead, UsesAllThatWasMadeInItsOrder) {
+  // Around the size of a chunk, and more than may wait in between.
+  for (const int count : {0, 1, 511, 512, 513, 1'024, 100'000}) EXPECT_EQ(read(count), count);
+}
+
+TEST(ReadAhead, UsesWhatWasMadeBeforeAFailureAndReturnsThat) {
+  int used = 0;
+  const Status status = read_ahead<int>(
+      [&](const auto& put) -> Status {
+        for (int i = 0; i < 600; ++i) put(i);
+        return fail("store.io", "the disk does not answer");
+      },
+      [&](int) { ++used; });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "store.io");
+  EXPECT_EQ(used, 600);
+  EXPECT_EQ(read(600, status).error().code, "store.io");
+}
+
+TEST(ReadAhead, UsesOnTheThreadThatCalls) {
+  const auto caller = std::this_thread::get_id();
+  bool makes_here = false;
+  bool uses_here = true;
+  EXPECT_TRUE(read_ahead<int>(
+      [&](const auto& put) -> Status {
+        makes_here = std::this_thread::get_id() == caller;
+        for (int i = 0; i < 1'000; ++i) put(i);
+        return {};
+      },
+      [&](int) { uses_here = uses_here && std::this_thread::get_id() == caller; }));
+  EXPECT_FALSE(makes_here);
+  EXPECT_TRUE(uses_here);
+}
+
+}  // namespace
+}  // namespace millrace

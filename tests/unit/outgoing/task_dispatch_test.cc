@@ -1,0 +1,484 @@
+// Tasks: what is handed to the runner, once and whole, and what a lost batch or a read that fails
+// leaves of it.
+#include "orchestrator/outgoing/task_dispatch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
+#include "scenarios/virtual_clock.h"
+#include "tests/unit/support/catalog_store.h"
+#include "tests/unit/support/recorders.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr seconds kHeartbeat{10};
+
+class TasksTest : public CatalogStoreTest {
+ protected:
+  StartTask task(uint8_t number) {
+    return {.space = space,
+            .task = numbered_id(number),
+            .by = numbered_id(200),
+            .workflow = WorkflowNumber(1),
+            .state = "pay",
+            .function = "charge",
+            .attempt = 2,
+            .runs = NamedService{.name = "charges"},
+            .input = Json{{"sum", number}}};
+  }
+  StartTask with_heartbeat(uint8_t number) {
+    StartTask one = task(number);
+    one.heartbeat = kHeartbeat;
+    return one;
+  }
+  StartTask with_file(uint8_t number) {
+    StartTask one = task(number);
+    one.files = {{.key = "prices", .scope = VariableScope::kNamespace, .as = "prices.txt"}};
+    return one;
+  }
+  VariableName prices() {
+    return {owner_of(space, WorkflowNumber(1), numbered_id(200), VariableScope::kNamespace),
+            "prices"};
+  }
+  void put_prices(const std::string& bytes) {
+    write_variable(*tx, prices(), {.content_type = "text/plain", .bytes = bytes});
+    commit();
+  }
+
+  /// A batch that starts these tasks.
+  void begin(const std::vector<StartTask>& started) {
+    for (const StartTask& one : started) tasks->begin(*tx, one);
+    commit_tasks();
+  }
+  void commit_tasks() {
+    commit();
+    tasks->committed();
+  }
+  void lose_batch() {
+    tx->drop();
+    tasks->undo();
+  }
+  /// As behind the commit, and then in the turn that follows.
+  void hand_out(const StartTask& one) {
+    tasks->hand_out(one);
+    if (!one.files.empty()) {
+      const Status done = tasks->hand_out_due(*tx);
+      EXPECT_TRUE(done) << done.error().message;
+    }
+  }
+  /// What is handed out of those that are due.
+  std::vector<InstanceId> hand_out_due() {
+    const Status done = tasks->hand_out_due(*tx);
+    EXPECT_TRUE(done) << done.error().message;
+    return runner.take_ran();
+  }
+  /// Another process, which finds the store as it is.
+  void restart() {
+    begun = std::make_unique<BegunTasks>();
+    tasks = make();
+    const Status loaded = tasks->load(*tx);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+  }
+  std::unique_ptr<Tasks> make() {
+    return std::make_unique<Tasks>(runner, catalog, clock, *begun, damages);
+  }
+
+  /// Writes the caller of a task: an instance whose only call it is.
+  StartTask called(uint8_t number, std::optional<TimePoint> deadline, bool has_begun) {
+    StartTask one = with_heartbeat(number);
+    Instance caller{.id = numbered_id(200),
+                    .space = space,
+                    .revision = {WorkflowNumber(1), 1},
+                    .status = InstanceStatus::kWaiting,
+                    .phase = Phase::kWaiting,
+                    .entered = 3,
+                    .input = Json::object(),
+                    .data = Json::object()};
+    Call& call = caller.calls.emplace_back();
+    call.status = Call::Status::kRunning;
+    call.attempt = 2;
+    call.id = one.task;
+    call.outside = true;
+    call.begun = has_begun;
+    call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)] = deadline;
+    one.caller = Caller{.instance = caller.id, .entered = 3, .index = 0, .attempt = 2};
+    const std::vector<Call> stored;
+    write_instance(*tx, caller, {.input = true, .data = true, .calls = &stored});
+    return one;
+  }
+
+  VirtualClock clock;
+  RecordingRunner runner;
+  std::unique_ptr<BegunTasks> begun = std::make_unique<BegunTasks>();
+  std::unique_ptr<Tasks> tasks = make();
+};
+
+TEST_F(TasksTest, AreKnownAndStoredFromTheirBeginningToTheirEnd) {
+  EXPECT_EQ(tasks->find(numbered_id(1)), nullptr);
+  begin({task(1), task(2)});
+  ASSERT_NE(tasks->find(numbered_id(1)), nullptr);
+  EXPECT_EQ(tasks->find(numbered_id(1))->by, numbered_id(200));
+  EXPECT_EQ(tasks->size(), 2U);
+  EXPECT_TRUE(read_task(*tx, numbered_id(1)).value());
+
+  tasks->end(*tx, numbered_id(1));
+  tasks->end(*tx, numbered_id(9));  // which there is not
+  commit_tasks();
+  EXPECT_EQ(tasks->find(numbered_id(1)), nullptr);
+  EXPECT_EQ(tasks->size(), 1U);
+  EXPECT_FALSE(read_task(*tx, numbered_id(1)).value());
+}
+
+TEST_F(TasksTest, OfAnInstanceAreListedByTheirIds) {
+  StartTask other = task(2);
+  other.by = numbered_id(201);
+  begin({task(3), other, task(1)});
+  EXPECT_THAT(tasks->of(numbered_id(200)), ElementsAre(numbered_id(1), numbered_id(3)));
+  EXPECT_THAT(tasks->of(numbered_id(202)), IsEmpty());
+}
+
+TEST_F(TasksTest, OfALostBatchAreAsTheyWereBefore) {
+  begin({with_heartbeat(1), task(2)});
+  EXPECT_TRUE(tasks->heard(numbered_id(1)) == std::nullopt);
+  tasks->committed();
+  const auto silence = tasks->next_silence();
+  ASSERT_TRUE(silence);
+
+  clock.advance(seconds(1));
+  tasks->heard(numbered_id(1));
+  tasks->heard(numbered_id(2));
+  tasks->end(*tx, numbered_id(1));
+  tasks->begin(*tx, with_heartbeat(3));
+  tasks->heard(numbered_id(3));
+  EXPECT_FALSE(begun->contains(numbered_id(1)));
+  lose_batch();
+
+  EXPECT_EQ(tasks->size(), 2U);
+  EXPECT_EQ(tasks->find(numbered_id(3)), nullptr);
+  ASSERT_NE(tasks->find(numbered_id(1)), nullptr);
+  EXPECT_TRUE(tasks->find(numbered_id(1))->has_begun);
+  EXPECT_FALSE(tasks->find(numbered_id(2))->has_begun);
+  EXPECT_EQ(tasks->next_silence(), silence);
+  EXPECT_TRUE(begun->contains(numbered_id(1)));
+  EXPECT_FALSE(begun->contains(numbered_id(2)));
+  EXPECT_FALSE(begun->contains(numbered_id(3)));
+}
+
+TEST_F(TasksTest, OfACommittedBatchAreNotUndoneWithTheNextOne) {
+  begin({task(1)});
+  lose_batch();
+  EXPECT_NE(tasks->find(numbered_id(1)), nullptr);
+}
+
+TEST_F(TasksTest, AreHandedOutWithAllThatTheRunnerNeeds) {
+  put_prices("cheap");
+  StartTask one = with_file(1);
+  one.deadline = now;
+  one.start_to_close = seconds(3);
+  begin({one});
+  hand_out(one);
+  ASSERT_THAT(runner.ran, SizeIs(1));
+  const Task& ran = runner.ran[0];
+  EXPECT_EQ(ran.id, numbered_id(1));
+  EXPECT_EQ(ran.space, "default");
+  EXPECT_EQ(ran.instance, numbered_id(200));
+  EXPECT_EQ(ran.state, "pay");
+  EXPECT_EQ(ran.function, "charge");
+  EXPECT_EQ(ran.attempt, 2U);
+  EXPECT_EQ(ran.target, TaskTarget(WorkQueue{"millrace.tasks.default.charges"}));
+  EXPECT_EQ(ran.input, R"({"sum":1})");
+  EXPECT_EQ(ran.deadline, now);
+  EXPECT_EQ(ran.start_to_close, seconds(3));
+  ASSERT_THAT(ran.files, SizeIs(1));
+  EXPECT_EQ(ran.files[0].name, "prices.txt");
+  EXPECT_EQ(ran.files[0].bytes, "cheap");
+}
+
+TEST_F(TasksTest, FindTheFileOfAVariableThatIsNotThereEmpty) {
+  begin({with_file(1)});
+  hand_out(with_file(1));
+  ASSERT_THAT(runner.ran, SizeIs(1));
+  EXPECT_EQ(runner.ran[0].files.at(0).bytes, "");
+}
+
+TEST_F(TasksTest, GoWhereTheSettingsSay) {
+  set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
+  begin({task(1)});
+  hand_out(task(1));
+  StartTask contained = task(2);
+  contained.runs = Container{.image = "an/image"};
+  begin({contained});
+  hand_out(contained);
+  ASSERT_THAT(runner.ran, SizeIs(2));
+  EXPECT_EQ(runner.ran[0].target, TaskTarget(HttpService{"http://charges"}));
+  EXPECT_EQ(runner.ran[1].target, TaskTarget(Container{.image = "an/image"}));
+}
+
+TEST_F(TasksTest, OfAGlobalServiceGoWhereTheDefaultNamespaceSays) {
+  set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
+  StartTask one = task(1);
+  one.space = create_namespace("other");
+  one.runs = NamedService{.name = "charges", .global = true};
+  begin({one});
+  hand_out(one);
+  ASSERT_THAT(runner.ran, SizeIs(1));
+  EXPECT_EQ(runner.ran[0].space, "other");
+  EXPECT_EQ(runner.ran[0].target, TaskTarget(HttpService{"http://charges"}));
+}
+
+TEST_F(TasksTest, ThatHaveEndedOrWhoseNamespaceIsGoneAreNotHandedOut) {
+  const StartTask ended = task(1);
+  tasks->begin(*tx, ended);
+  tasks->end(*tx, ended.task);
+  commit_tasks();
+  hand_out(ended);
+
+  StartTask orphan = task(2);
+  orphan.space = create_namespace("gone");
+  begin({orphan});
+  catalog.remove_namespace(*tx, orphan.space);
+  commit_catalog();
+  hand_out(orphan);
+  EXPECT_THAT(runner.ran, IsEmpty());
+}
+
+TEST_F(TasksTest, OfAPausedServiceWaitAndAreHandedOutInTheirOrder) {
+  set_settings(Json::parse(R"({"paused": ["charges"]})"));
+  begin({task(1), task(2), task(3)});
+  for (uint8_t i = 1; i <= 3; ++i) hand_out(task(i));
+  EXPECT_THAT(runner.take_ran(), IsEmpty());
+  EXPECT_FALSE(tasks->has_due());
+  tasks->resume(space, "another");
+  EXPECT_FALSE(tasks->has_due());
+
+  tasks->end(*tx, numbered_id(2));
+  commit_tasks();
+  set_settings(Json::object());
+  tasks->resume(space, "charges");
+  EXPECT_TRUE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(3)));
+  EXPECT_FALSE(tasks->has_due());
+}
+
+TEST_F(TasksTest, WaitWhileTheSettingsCannotBeReadAndGoOnWithResumeAll) {
+  begin({task(1)});
+  damage_settings();
+  hand_out(task(1));
+  EXPECT_THAT(runner.take_ran(), IsEmpty());
+  set_settings(Json::object());
+  tasks->resume_all();
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
+}
+
+TEST_F(TasksTest, OfAnEarlierProcessAreDueAndHandedOutOnce) {
+  begin({task(1), task(2), task(3)});
+  restart();
+  EXPECT_EQ(tasks->size(), 3U);
+  EXPECT_TRUE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2), numbered_id(3)));
+  EXPECT_FALSE(tasks->has_due());
+  ASSERT_TRUE(tasks->load(*tx));
+  EXPECT_FALSE(tasks->has_due()) << "this process has handed them out";
+}
+
+TEST_F(TasksTest, ThatAreDueAreHandedOutALittleAtATime) {
+  for (int i = 0; i < 300; ++i) {
+    StartTask one = task(0);
+    one.task.bytes[14] = static_cast<uint8_t>(i / 256);
+    one.task.bytes[15] = static_cast<uint8_t>(i % 256);
+    tasks->begin(*tx, one);
+  }
+  commit_tasks();
+  restart();
+  const size_t first = hand_out_due().size();
+  EXPECT_GT(first, 0U);
+  EXPECT_LT(first, 300U);
+  size_t all = first;
+  while (tasks->has_due()) all += hand_out_due().size();
+  EXPECT_EQ(all, 300U);
+}
+
+TEST_F(TasksTest, OfANamespaceThatIsGoneAreNotLoaded) {
+  StartTask orphan = task(2);
+  orphan.space = NamespaceNumber(99);
+  begin({task(1), orphan});
+  restart();
+  EXPECT_EQ(tasks->size(), 1U);
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
+}
+
+TEST_F(TasksTest, AreLoadedWholeOnceAllReadsSucceed) {
+  tasks->begin(*tx, called(1, std::nullopt, true));
+  begin({task(2)});
+  begun = std::make_unique<BegunTasks>();
+  tasks = make();
+  const uint64_t failed = fail_each_read([&] { return tasks->load(*tx); }, [] {});
+  EXPECT_GE(failed, 2U) << "the tasks, and the instance of the first";
+  EXPECT_EQ(tasks->size(), 2U);
+  EXPECT_EQ(tasks->next_silence(), clock.elapsed() + kHeartbeat)
+      << "somebody had begun: he gets a new chance";
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2)));
+}
+
+TEST_F(TasksTest, ThatCouldNotBeReadStayDueAndAreHandedOutOnce) {
+  put_prices("cheap");
+  tasks->begin(*tx, called(1, std::nullopt, false));
+  begin({with_file(2)});
+  restart();
+  std::vector<InstanceId> all;
+  const auto note = [&] {
+    for (const InstanceId& id : runner.take_ran()) all.push_back(id);
+  };
+  const uint64_t failed = fail_each_read([&] { return tasks->hand_out_due(*tx); },
+                                         [&] {
+                                           note();
+                                           EXPECT_TRUE(tasks->has_due());
+                                         });
+  EXPECT_GE(failed, 1U);
+  note();
+  EXPECT_THAT(all, testing::UnorderedElementsAre(numbered_id(1), numbered_id(2)));
+  EXPECT_FALSE(tasks->has_due());
+}
+
+TEST_F(TasksTest, WithAFileThatCouldNotBeReadAreDueAgain) {
+  put_prices("cheap");
+  begin({with_file(1)});
+  fail_reads_of(Table::kVariables);
+  tasks->hand_out(with_file(1));
+  const Status done = tasks->hand_out_due(*tx);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, "store.io");
+  EXPECT_THAT(done.error().message, testing::HasSubstr("reading variable prices"));
+  EXPECT_THAT(runner.ran, IsEmpty());
+  heal();
+  EXPECT_TRUE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
+}
+
+TEST_F(TasksTest, HaveTheDeadlineThatTheirCallHasByNow) {
+  StartTask one = called(1, now + seconds(60), false);
+  one.deadline = now + seconds(5);
+  begin({one});
+  restart();
+  ASSERT_TRUE(tasks->hand_out_due(*tx));
+  ASSERT_THAT(runner.ran, SizeIs(1));
+  EXPECT_EQ(runner.ran[0].deadline, now + seconds(60));
+}
+
+TEST_F(TasksTest, WhoseRowsAreDamagedAreSetAside) {
+  begin({task(1), task(2)});
+  restart();
+  std::string key;
+  tx->scan(Table::kTasks, "", [&](std::string_view first, std::string_view) {
+    key = first;
+    return false;
+  });
+  tx->put(Table::kTasks, key, "rubbish");
+  commit();
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(2)));
+  EXPECT_EQ(damages.count(), 1U);
+  EXPECT_FALSE(tasks->has_due());
+}
+
+TEST_F(TasksTest, TellHowLongTheyWaitedWhenSomebodyBegins) {
+  begin({task(1)});
+  hand_out(task(1));
+  clock.advance(seconds(2));
+  EXPECT_EQ(tasks->heard(numbered_id(1)), Duration(seconds(2)));
+  EXPECT_TRUE(begun->contains(numbered_id(1)));
+  EXPECT_EQ(tasks->heard(numbered_id(1)), std::nullopt) << "the first sign of life counts";
+  EXPECT_EQ(tasks->heard(numbered_id(9)), std::nullopt) << "there is none of that id";
+  EXPECT_FALSE(begun->contains(numbered_id(9)));
+  tasks->end(*tx, numbered_id(1));
+  EXPECT_FALSE(begun->contains(numbered_id(1)));
+}
+
+TEST_F(TasksTest, ThatAreSilentForTooLongAreToldOnce) {
+  begin({with_heartbeat(1), with_heartbeat(2)});
+  EXPECT_EQ(tasks->next_silence(), std::nullopt) << "nobody has begun";
+  tasks->heard(numbered_id(1));
+  clock.advance(seconds(4));
+  tasks->heard(numbered_id(2));
+  EXPECT_EQ(tasks->next_silence(), Duration(kHeartbeat));
+  clock.advance(seconds(6) - Duration(1));
+  EXPECT_THAT(tasks->silent(), IsEmpty());
+  clock.advance(Duration(1));
+  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
+  EXPECT_THAT(tasks->silent(), IsEmpty());
+  clock.advance(seconds(4));
+  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(2)));
+  EXPECT_EQ(tasks->next_silence(), std::nullopt);
+}
+
+TEST_F(TasksTest, OfWhichTheRunnerHasHeardAreNotSilent) {
+  begin({with_heartbeat(1)});
+  tasks->heard(numbered_id(1));
+  clock.advance(kHeartbeat);
+  runner.silences[numbered_id(1)] = seconds(3);
+  EXPECT_THAT(tasks->silent(), IsEmpty());
+  EXPECT_EQ(tasks->next_silence(), clock.elapsed() + kHeartbeat - seconds(3));
+}
+
+TEST_F(TasksTest, ThatWereToldSilentInALostBatchAreToldAgain) {
+  begin({with_heartbeat(1)});
+  tasks->heard(numbered_id(1));
+  tasks->committed();
+  clock.advance(kHeartbeat);
+  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
+  lose_batch();
+  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
+}
+
+TEST_F(TasksTest, AreLookedForOnceForEachDeadline) {
+  begin({task(1)});
+  hand_out(task(1));
+  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
+  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now)) << "the answer is not there yet";
+  EXPECT_THAT(runner.looked_for, SizeIs(1));
+  tasks->looked(numbered_id(1));
+  EXPECT_FALSE(tasks->awaits_look(numbered_id(1), now));
+  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now + seconds(1)));
+  EXPECT_THAT(runner.looked_for, SizeIs(2));
+  EXPECT_FALSE(tasks->awaits_look(numbered_id(9), now));
+}
+
+TEST_F(TasksTest, WithoutARunnerToAskAreNotWaitedFor) {
+  begin({task(1), task(2)});
+  EXPECT_FALSE(tasks->awaits_look(numbered_id(1), now)) << "it was not handed out";
+  EXPECT_THAT(runner.looked_for, IsEmpty());
+  hand_out(task(2));
+  runner.can_look = false;
+  EXPECT_FALSE(tasks->awaits_look(numbered_id(2), now));
+}
+
+TEST_F(TasksTest, LookedForInALostBatchAreLookedForAgain) {
+  begin({task(1)});
+  hand_out(task(1));
+  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
+  tasks->looked(numbered_id(1));
+  lose_batch();
+  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
+  EXPECT_THAT(runner.looked_for, SizeIs(2));
+}
+
+TEST_F(TasksTest, AreStoppedOnceAndOnlyIfTheRunnerHasThem) {
+  begin({task(1), task(2), task(3)});
+  hand_out(task(1));
+  hand_out(task(2));
+  tasks->forget(numbered_id(2));  // it has ended by itself
+  for (uint8_t i = 1; i <= 3; ++i) tasks->stop(numbered_id(i));
+  tasks->stop(numbered_id(1));
+  EXPECT_THAT(runner.stopped, ElementsAre(numbered_id(1)));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,38 @@
+#include "orchestrator/service/page.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+/// The page of at most `limit` of the numbers below `count`.
+Json page_of(int count, size_t limit) {
+  Page page(limit);
+  for (int i = 0; i < count && page.has_room(); ++i) page.add(i, std::to_string(i));
+  return std::move(page).json();
+}
+
+TEST(Page, IsTheLastOneIfAllItemsHaveRoom) {
+  EXPECT_EQ(page_of(0, 3), (Json{{"items", Json::array()}, {"next", nullptr}}));
+  EXPECT_EQ(page_of(2, 3), (Json{{"items", {0, 1}}, {"next", nullptr}}));
+  EXPECT_EQ(page_of(3, 3), (Json{{"items", {0, 1, 2}}, {"next", nullptr}}));
+}
+
+TEST(Page, NamesItsLastItemIfThereIsAnotherOne) {
+  EXPECT_EQ(page_of(4, 3), (Json{{"items", {0, 1, 2}}, {"next", "2"}}));
+  EXPECT_EQ(page_of(9, 1), (Json{{"items", Json::array({0})}, {"next", "0"}}));
+}
+
+TEST(Page, GoesOnUntilAnItemHasACursor) {
+  Page page(2);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(page.has_room());
+    page.add(i);
+  }
+  page.add(5, "five");
+  EXPECT_FALSE(page.has_room());
+  EXPECT_EQ(std::move(page).json(), (Json{{"items", {0, 1, 2, 3, 4, 5}}, {"next", "five"}}));
+}
+
+}  // namespace
+}  // namespace millrace

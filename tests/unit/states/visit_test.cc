@@ -1,0 +1,202 @@
+// Bounds on what a state may make: too large for a broker, too deep for the rest of the program.
+// They are errors of the state, which a `catch` may take.
+#include "states/visit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/json_format.h"
+#include "tests/tables/instance_run.h"
+
+namespace millrace {
+namespace {
+
+using testing::Contains;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr size_t kMostBytes = (1024 - 16) * 1024;
+
+Json nested(size_t depth) {
+  Json value = 1;
+  for (size_t i = 0; i < depth; ++i) value = Json::array({std::move(value)});
+  return value;
+}
+
+Event event_of(Json data) {
+  return {.id = "e", .source = "test", .type = "t", .data = dump_json(data)};
+}
+
+std::string error_of(const InstanceRun& run) {
+  return run.instance().error ? run.instance().error->code : "";
+}
+
+/// Sends an event of which one part is `text`.
+InstanceRun send(const char* event, std::string text) {
+  InstanceRun run(load_right_workflow(std::string("{id: send, states: [{id: send, "
+                                                  "type: generateEvent, event: {") +
+                                      event + "}}]}"),
+                  {{"text", std::move(text)}});
+  run.proceed();
+  return run;
+}
+
+TEST(Visit, PublishesAtMostWhatOneMessageHolds) {
+  const char* const parts[] = {
+      "type: t, source: s, data: jq(.text)",
+      "type: t, source: s, data: jq(.text), datacontenttype: text/plain",
+      "type: t, source: jq(.text), data: 1",
+      "type: jq(.text), source: s, data: 1",
+      "type: t, source: s, data: 1, context: {subject: jq(.text)}",
+      "type: t, source: s, data: 1, context: {dataschema: 'a:jq(.text)'}",
+      "type: t, source: s, data: 1, context: {other: jq(.text)}",
+  };
+  for (const char* const event : parts) {
+    // How large the event is without the text, and then with just as much as fits.
+    const InstanceRun empty = send(event, "x");
+    ASSERT_EQ(empty.effects().size(), 1u) << event;
+    const size_t rest = encode_json_event(std::get<Publish>(empty.effects()[0]).event).size() - 1;
+    // A `.` is in no Base64, so that text/plain sends it as it is.
+    const InstanceRun just = send(event, std::string(kMostBytes - rest, '.'));
+    EXPECT_EQ(just.effects().size(), 1u) << event;
+    const InstanceRun over = send(event, std::string(kMostBytes - rest + 1, '.'));
+    EXPECT_EQ(error_of(over), "millrace.event.tooLarge") << event;
+    EXPECT_THAT(over.effects(), IsEmpty()) << event;
+  }
+}
+
+TEST(Visit, MeasuresAnEventAsItIsSent) {
+  // A tab is two bytes of JSON, other control characters are six: \u0001.
+  for (const auto& [character, bytes] : {std::pair('\t', 2), std::pair('\x01', 6)}) {
+    const char* const event = "type: t, source: s, data: jq(.text), datacontenttype: text/plain";
+    const InstanceRun one = send(event, ".");
+    const size_t rest = encode_json_event(std::get<Publish>(one.effects()[0]).event).size() - 1;
+    const size_t most = (kMostBytes - rest) / static_cast<size_t>(bytes);
+    EXPECT_EQ(error_of(send(event, std::string(most, character))), "") << bytes;
+    EXPECT_EQ(error_of(send(event, std::string(most + 1, character))), "millrace.event.tooLarge")
+        << bytes;
+  }
+}
+
+TEST(Visit, RaisesTheErrorOfAnEventThatIsTooLargeForCatch) {
+  InstanceRun run(load_right_workflow(R"(
+id: send
+states:
+- id: send
+  type: generateEvent
+  event: {type: t, source: s}
+  catch: [{error: millrace.event.tooLarge}]
+)"),
+                  {{"text", std::string(kMostBytes, 'x')}});
+  run.proceed();
+  EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
+}
+
+TEST(Visit, NestsDataAtMost128DeepAfterATransform) {
+  const auto workflow = load_right_workflow(
+      "{id: deep, states: [{id: deep, type: noop, transform: {a: {b: jq(.deep)}}}]}");
+  InstanceRun just(workflow, {{"deep", nested(126)}});
+  just.proceed();
+  EXPECT_EQ(just.instance().status, InstanceStatus::kComplete);
+  InstanceRun over(workflow, {{"deep", nested(127)}});
+  over.proceed();
+  EXPECT_EQ(error_of(over), "millrace.limits.data");
+}
+
+TEST(Visit, NestsDataAtMost128DeepWithAnEventInIt) {
+  struct Row {
+    const char* state;
+    size_t most;  ///< how deep the payload may be
+  };
+  const Row rows[] = {
+      {"type: consumeEvent, event: {type: t}", 127},
+      {"type: eventXor, events: [{type: t}]", 127},
+      {"type: eventAnd, events: [{type: t}]", 127},
+      {"type: consumeEvent, event: {type: t, capture: event}", 126},
+  };
+  for (const Row& row : rows) {
+    const auto workflow =
+        load_right_workflow(std::string("{id: deep, states: [{id: deep, ") + row.state + "}]}");
+    InstanceRun just(workflow);
+    just.proceed();
+    just.event(event_of(nested(row.most)));
+    EXPECT_EQ(just.instance().status, InstanceStatus::kComplete) << row.state;
+    EXPECT_FALSE(nests_deeper(just.instance().data.value(), kMaxJsonDepth)) << row.state;
+    InstanceRun over(workflow);
+    over.proceed();
+    over.event(event_of(nested(row.most + 1)));
+    EXPECT_EQ(error_of(over), "millrace.limits.data") << row.state;
+  }
+}
+
+TEST(Visit, RaisesTheErrorOfDataThatWouldNestTooDeepForCatch) {
+  InstanceRun run(load_right_workflow(R"(
+id: deep
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: t}
+  catch: [{error: millrace.limits.data}]
+)"));
+  run.proceed();
+  run.event(event_of(nested(128)));
+  EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
+  EXPECT_THAT(run.rows().back().does, Contains(StartsWith("raises millrace.limits.data")));
+}
+
+std::shared_ptr<const Workflow> storing() {
+  return load_right_workflow(R"(
+id: storing
+states:
+- id: set
+  type: setter
+  variables: [{key: a, value: jq(.text)}]
+  transition: get
+- id: get
+  type: getter
+  variables: [{key: a}, {key: b, scope: namespace}]
+)");
+}
+
+TEST(Visit, SetsAVariableOfFourMebibytesAtMost) {
+  // The quotes of JSON count.
+  InstanceRun just(storing(), {{"text", std::string(kMaxVariableBytes - 2, 'x')}});
+  just.proceed();
+  EXPECT_EQ(error_of(just), "");
+  InstanceRun over(storing(), {{"text", std::string(kMaxVariableBytes - 1, 'x')}});
+  over.proceed();
+  EXPECT_EQ(error_of(over), "millrace.limits.variable");
+  EXPECT_THAT(over.effects(), IsEmpty());
+}
+
+TEST(Visit, GetsFourMebibytesOfVariablesAtOnceAtMost) {
+  for (const auto& [bytes, code] : {std::pair(kMaxVariableBytes - 3, ""),
+                                    std::pair(kMaxVariableBytes - 2, "millrace.limits.data")}) {
+    InstanceRun run(storing(), {{"text", "x"}});
+    run.set_variable(VariableScope::kNamespace, "b",
+                     Variable{.content_type = "text/plain", .bytes = std::string(bytes, '.')});
+    run.proceed();
+    EXPECT_EQ(error_of(run), code);
+  }
+}
+
+TEST(Visit, SetsMuchInSeveralSteps) {
+  const auto workflow = load_right_workflow(R"(
+id: much
+states:
+- {id: a, type: setter, variables: [{key: a, value: 1234}], transition: b}
+- {id: b, type: setter, variables: [{key: b, value: 1234}], transition: c}
+- {id: c, type: setter, variables: [{key: c, value: 1234}]}
+)");
+  InstanceRun run(workflow, Json::object(), {.variable_bytes_per_step = 8});
+  run.proceed();
+  EXPECT_TRUE(run.last().unfinished);
+  EXPECT_EQ(run.effects().size(), 2u);
+  run.proceed();
+  EXPECT_FALSE(run.last().unfinished);
+  EXPECT_EQ(run.effects().size(), 3u);
+  EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,129 @@
+#include "orchestrator/store/rows/call_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+
+int pinned(Call::Status status) {
+  switch (status) {
+    case Call::Status::kQueued:
+      return 0;
+    case Call::Status::kRunning:
+      return 1;
+    case Call::Status::kBetween:
+      return 2;
+    case Call::Status::kDone:
+      return 3;
+    case Call::Status::kFailed:
+      return 4;
+  }
+  return -1;
+}
+
+int pinned(TimeoutKind kind) {
+  switch (kind) {
+    case TimeoutKind::kScheduleToClose:
+      return 0;
+    case TimeoutKind::kStartToClose:
+      return 1;
+    case TimeoutKind::kHeartbeat:
+      return 2;
+    case TimeoutKind::kScheduleToStart:
+      return 3;
+  }
+  return -1;
+}
+
+TEST(CallRows, IsReadAsItWasWritten) {
+  const Call call{.status = Call::Status::kBetween,
+                  .attempt = 2,
+                  .id = id(3),
+                  .retry_at = kNow,
+                  .input = Json{{"n", 1}},
+                  .result = Json("x")};
+  const Call read = decode_call(encode_call(call)).value();
+  EXPECT_EQ(read.status, call.status);
+  EXPECT_EQ(read.attempt, 2u);
+  EXPECT_EQ(read.id, id(3));
+  EXPECT_EQ(read.retry_at, kNow);
+  EXPECT_EQ(read.input.text(), R"({"n":1})");
+  EXPECT_EQ(read.result.text(), R"("x")");
+  expect_whole(encode_call(call), decode_call);
+}
+
+TEST(CallRows, KeepsWhyItsLastAttemptFailed) {
+  Call call{.status = Call::Status::kBetween, .attempt = 2};
+  call.last_error = {.error = {"down", "no route"}, .at = kNow};
+  EXPECT_EQ(decode_call(encode_call(call)).value().last_error, call.last_error);
+  expect_whole(encode_call(call), decode_call);
+}
+
+TEST(CallRows, OfOlderVersionsIsRead) {
+  const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
+  std::string bytes = encode_call(call);
+  // Version 3 added that there is no last error: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 2;
+  EXPECT_TRUE(decode_call(bytes).value().outside);
+  EXPECT_FALSE(decode_call(bytes).value().last_error);
+  // Version 2 added two booleans, no time of a first attempt and no deadlines: a byte each.
+  bytes.resize(bytes.size() - 7);
+  bytes[0] = 1;
+  EXPECT_EQ(decode_call(bytes).value().attempt, 2u);
+}
+
+TEST(CallRows, OfCallsArePinned) {
+  expect_pinned<Call::Status>("call", pinned, [](Call::Status status) {
+    const auto read = decode_call(encode_call({.status = status}));
+    return read && read->status == status;
+  });
+  EXPECT_EQ(kTimeoutKinds, 4U);
+  for (const auto kind : {TimeoutKind::kScheduleToClose, TimeoutKind::kStartToClose,
+                          TimeoutKind::kHeartbeat, TimeoutKind::kScheduleToStart}) {
+    EXPECT_EQ(pinned(kind), static_cast<int>(kind));
+    Call call;
+    call.deadlines[static_cast<size_t>(kind)] = from_millis(5);
+    EXPECT_EQ(decode_call(encode_call(call))->deadlines, call.deadlines);
+  }
+}
+
+TEST(CallRows, OfAVersionThatNoReleaseWritesAreRefused) {
+  expect_known_versions(encode_call({}), 3, decode_call);
+}
+
+class StoredCalls : public StoreTest {};
+
+TEST_F(StoredCalls, AreWrittenWhereTheyChangedAndErasedWhereTheyAreGone) {
+  Instance instance{.id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(3);
+  const std::vector<Call> none;
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  const auto read = [&] { return read_living(*tx, instance.space, instance.id).value()->calls; };
+  EXPECT_EQ(read().size(), 3U);
+  const std::vector<Call> before = instance.calls;
+  instance.calls.resize(2);
+  instance.calls[1].attempt = 7;
+  write_instance(*tx, instance, {.calls = &before});
+  EXPECT_EQ(read().size(), 2U);
+  EXPECT_EQ(read()[1].attempt, 7U);
+}
+
+TEST_F(StoredCalls, ThatAreMissingAreDamagedRows) {
+  Instance instance{.id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(1);
+  write_instance(*tx, instance, {.input = true});
+  EXPECT_EQ(read_living(*tx, instance.space, instance.id).error().code, kDamagedRow);
+}
+
+}  // namespace
+}  // namespace millrace

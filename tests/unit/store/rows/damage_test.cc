@@ -1,0 +1,33 @@
+#include "orchestrator/store/rows/damage.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/rows/row_support.h"
+
+namespace millrace {
+namespace {
+
+TEST(Damage, NamesTheRowAndSaysWhatToDo) {
+  std::string key(4, '\0');
+  key.append(16, 'x');
+  key.push_back('\0');
+  const Error error = damaged_row(Table::kLive, key, "it is short");
+  EXPECT_EQ(error.code, kDamagedRow);
+  EXPECT_TRUE(is_damaged_row(error));
+  for (const char* const part :
+       {"table live", "it is short", "millrace verify", "millrace instance delete"}) {
+    EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
+  }
+}
+
+TEST(Damage, OfARowWithAnyKeyCanBeNamed) {
+  for (const Table table : {Table::kMeta, Table::kLive, Table::kHistory, Table::kTasks,
+                            Table::kDefinitions, Table::kSchedules, Table::kSecrets}) {
+    EXPECT_NE(damaged_row(table, "\xff", "it is short").message.find("0xff"), std::string::npos)
+        << table_name(table);
+  }
+  EXPECT_FALSE(is_damaged_row({"store.corrupt", ""}));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,106 @@
+#include "orchestrator/store/rows/event_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kEvent = R"({"specversion":"1.0","id":"1","source":"s","type":"t"})";
+
+class EventRows : public StoreTest {};
+
+TEST_F(EventRows, OfKeptEventsStandByNamespaceAndType) {
+  const RecentPlace place{.space = NamespaceNumber(2), .type = {9}, .number = 7};
+  const RecentRecord record{.known_as = {1, 2}, .event = kEvent};
+  write_recent(*tx, place, record);
+  write_recent(*tx, {place.space, place.type, 8}, record);
+  write_recent(*tx, {place.space, {3}, 99}, record);
+  const auto read = read_recent(*tx, place).value();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->known_as, record.known_as);
+  EXPECT_EQ(event_of(place, *read).value().type, "t");
+  EXPECT_EQ(last_recent(*tx).value(), 99U);
+  std::string numbers;
+  const auto see = [&](uint64_t number, const RecentRecord&) {
+    numbers += std::to_string(number);
+    return true;
+  };
+  EXPECT_TRUE(each_recent_of_type(*tx, {place.space, place.type, 8}, see));
+  EXPECT_EQ(numbers, "8");
+  size_t all = 0;
+  EXPECT_TRUE(each_recent(*tx, [&](const RecentPlace&, const RecentRecord&) { ++all; }));
+  EXPECT_EQ(all, 3U);
+  erase_recent(*tx, place);
+  EXPECT_FALSE(read_recent(*tx, place).value());
+  expect_whole(encode(record), decode_recent);
+  expect_known_versions(encode(record), 1, decode_recent);
+}
+
+TEST_F(EventRows, OfKeptEventsUnderAnotherKeyAreDamaged) {
+  tx->put(Table::kRecent, "short", encode(RecentRecord{.event = kEvent}));
+  const auto walked = each_recent(*tx, [](const RecentPlace&, const RecentRecord&) {});
+  ASSERT_FALSE(walked);
+  EXPECT_EQ(walked.error().code, kDamagedRow);
+}
+
+TEST_F(EventRows, OfFanOutsAreNumbers) {
+  write_fan_out(*tx, 7);
+  write_fan_out(*tx, 9);
+  erase_fan_out(*tx, 7);
+  tx->put(Table::kFanout, "bad", "");
+  std::vector<uint64_t> numbers;
+  size_t damages = 0;
+  EXPECT_TRUE(each_fan_out(
+      *tx, [&](uint64_t number) { numbers.push_back(number); }, [&](const Error&) { ++damages; }));
+  EXPECT_EQ(numbers, std::vector<uint64_t>{9});
+  EXPECT_EQ(damages, 1U);
+}
+
+TEST_F(EventRows, OfDelayedEventsAreReadAsTheyWereWritten) {
+  const DelayedRecord record{
+      .space = NamespaceNumber(2), .instance = id(1), .at = kNow, .event = kEvent};
+  write_delayed(*tx, 7, record);
+  const auto read = read_delayed(*tx, 7).value();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->space, record.space);
+  EXPECT_EQ(read->instance, id(1));
+  EXPECT_EQ(read->at, kNow);
+  EXPECT_EQ(event_of(7, *read).value().id, "1");
+  size_t all = 0;
+  EXPECT_TRUE(each_delayed(*tx, [&](uint64_t number, const DelayedRecord&) { all += number; }));
+  EXPECT_EQ(all, 7U);
+  erase_delayed(*tx, 7);
+  EXPECT_FALSE(read_delayed(*tx, 7).value());
+  expect_whole(encode(record), decode_delayed);
+  expect_known_versions(encode(record), 1, decode_delayed);
+}
+
+TEST_F(EventRows, OfDedupeAreFingerprintsInARow) {
+  const std::vector<Fingerprint> events{{255, 1}, {2}};
+  write_dedupe(*tx, kNow, 17, events);
+  EXPECT_EQ(read_dedupe(*tx, kNow, 17).value(), events) << "the first byte is no seal";
+  EXPECT_TRUE(read_dedupe(*tx, kNow, 18).value().empty());
+  size_t rows = 0;
+  const auto see = [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& read) {
+    ++rows;
+    EXPECT_EQ(time, kNow);
+    EXPECT_EQ(sequence, 17U);
+    EXPECT_EQ(read, events);
+  };
+  tx->put(Table::kDedupe, "bad", "x");
+  EXPECT_FALSE(each_dedupe(*tx, see));
+  size_t damages = 0;
+  rows = 0;
+  EXPECT_TRUE(each_dedupe(*tx, see, [&](const Error&) { ++damages; }));
+  EXPECT_EQ(rows, 1U);
+  EXPECT_EQ(damages, 1U);
+  erase_dedupe(*tx, kNow, 17);
+  EXPECT_TRUE(read_dedupe(*tx, kNow, 17).value().empty());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,293 @@
+#include "orchestrator/store/rows/head_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+
+int pinned(InstanceStatus status) {
+  switch (status) {
+    case InstanceStatus::kPending:
+      return 0;
+    case InstanceStatus::kRunning:
+      return 1;
+    case InstanceStatus::kWaiting:
+      return 2;
+    case InstanceStatus::kPaused:
+      return 3;
+    case InstanceStatus::kComplete:
+      return 4;
+    case InstanceStatus::kFailed:
+      return 5;
+    case InstanceStatus::kCancelled:
+      return 6;
+    case InstanceStatus::kTimedOut:
+      return 7;
+  }
+  return -1;
+}
+
+int pinned(Phase phase) {
+  switch (phase) {
+    case Phase::kEntering:
+      return 0;
+    case Phase::kWaiting:
+      return 1;
+    case Phase::kLeaving:
+      return 2;
+    case Phase::kEnded:
+      return 3;
+  }
+  return -1;
+}
+
+int pinned(TimerKind kind) {
+  switch (kind) {
+    case TimerKind::kStateTimeout:
+      return 0;
+    case TimerKind::kDelay:
+      return 1;
+    case TimerKind::kRetry:
+      return 2;
+    case TimerKind::kInterrupt:
+      return 3;
+    case TimerKind::kKill:
+      return 4;
+    case TimerKind::kRun:
+      return 5;
+    case TimerKind::kExecution:
+      return 6;
+    case TimerKind::kCalls:
+      return 7;
+  }
+  return -1;
+}
+
+int pinned(Predicate::Kind kind) {
+  switch (kind) {
+    case Predicate::Kind::kEquals:
+      return 0;
+    case Predicate::Kind::kPattern:
+      return 1;
+  }
+  return -1;
+}
+
+int pinned(Part part) {
+  switch (part) {
+    case Part::kHead:
+      return 0;
+    case Part::kInput:
+      return 1;
+    case Part::kData:
+      return 2;
+    case Part::kSlots:
+      return 3;
+    case Part::kFoundData:
+      return 4;
+    case Part::kCall:
+      return 5;
+    case Part::kFailedData:
+      return 6;
+  }
+  return -1;
+}
+
+TEST(HeadRows, KeepsWhatBelongsToCallsAndRetries) {
+  Instance head;
+  head.id = id(1);
+  head.entered = 12;
+  head.attempt = 4;
+  head.caller = caller();
+  head.depth = 19;
+  head.hops = 3;
+  head.calls.resize(1000);
+  head.timers = {{TimerKind::kKill, kNow}, {TimerKind::kRetry, kNow}};
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.entered, 12u);
+  EXPECT_EQ(read.attempt, 4u);
+  EXPECT_EQ(read.caller, caller());
+  EXPECT_EQ(read.depth, 19u);
+  EXPECT_EQ(read.hops, 3u);
+  EXPECT_EQ(read.calls.size(), 1000u) << "their number; they have rows of their own";
+  EXPECT_EQ(read.timers, head.timers);
+  expect_whole(encode_head(head), decode_head);
+}
+
+TEST(HeadRows, TellsOfRunsPausesAndWhoStartedIt) {
+  Instance head{.id = id(1), .run = 3};
+  head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
+  head.started_at = kNow;
+  head.execution_from = kNow + std::chrono::hours(2);
+  head.held_timers = {{TimerKind::kCalls, kNow}};
+  head.own_policy = R"({"runTimeout":"1h"})";
+  head.traceparent = "00-a-b-01";
+  head.correlation = "c";
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.run, 3u);
+  EXPECT_TRUE(read.awaits_run && read.failing && read.paused && read.cancelling && read.retried);
+  EXPECT_EQ(read.execution_from, head.execution_from);
+  EXPECT_EQ(read.held_timers, head.held_timers);
+  EXPECT_EQ(read.own_policy, head.own_policy);
+  EXPECT_EQ(read.traceparent, head.traceparent);
+  EXPECT_EQ(read.correlation, head.correlation);
+  expect_whole(encode_head(head), decode_head);
+}
+
+TEST(HeadRows, WithAPolicyThatDoesNotReadIsDamaged) {
+  for (const char* const policy :
+       {"{", "[]", R"({"runTimeout":5})", R"({"runTimeout":"soon"})", R"({"retries":"{}x"})"}) {
+    const Instance head{.id = id(1), .own_policy = policy};
+    const auto read = decode_head(encode_head(head));
+    ASSERT_FALSE(read) << policy;
+    EXPECT_EQ(read.error().code, "store.corrupt");
+  }
+}
+
+TEST(HeadRows, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
+  Instance head{.id = id(1), .run = 9, .first_run = 7};
+  head.started_at = kNow;
+  head.runs_from = kNow + std::chrono::hours(2);
+  head.state_from = kNow + std::chrono::hours(3);
+  EXPECT_FALSE(decode_head(encode_head(head)).value().failed_data);
+  head.failed_data = LazyJson(Json{{"n", 1}});
+  head.failed_attempt = 300;
+  const Instance read = decode_head(encode_head(head)).value();
+  EXPECT_EQ(read.first_run, 7u);
+  EXPECT_EQ(read.runs_from, head.runs_from);
+  EXPECT_EQ(read.state_from, head.state_from);
+  EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  EXPECT_EQ(read.failed_attempt, 300u);
+  expect_whole(encode_head(head), decode_head);
+}
+
+TEST(HeadRows, OfOlderVersionsIsRead) {
+  const Instance head{.id = id(1), .step = 9};
+  std::string bytes = encode_head(head);
+  // Version 6 added the attempts of the failed state: a byte.
+  bytes.resize(bytes.size() - 1);
+  bytes[0] = 5;
+  EXPECT_EQ(decode_head(bytes).value().failed_attempt, 0u);
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
+  // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
+  bytes.resize(bytes.size() - 3);
+  bytes[0] = 4;
+  EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
+  EXPECT_EQ(decode_head(bytes).value().runs_from, head.started_at);
+  EXPECT_EQ(decode_head(bytes).value().state_from, head.started_at);
+  // Version 4 added run, flags, when the execution began to count, no held timers and three empty
+  // texts: a byte each.
+  bytes.resize(bytes.size() - 7);
+  bytes[0] = 3;
+  EXPECT_EQ(decode_head(bytes).value().step, 9u);
+  EXPECT_EQ(decode_head(bytes).value().run, 1u);
+  // Version 3 added entered, attempt, no caller, depth and no calls: the same.
+  bytes.resize(bytes.size() - 5);
+  bytes[0] = 2;
+  const Instance read = decode_head(bytes).value();
+  EXPECT_EQ(read.step, 9u);
+  EXPECT_EQ(read.attempt, 1u);
+  EXPECT_TRUE(read.calls.empty());
+}
+
+TEST(HeadRows, OfMoreCallsThanAnInstanceMakesIsRefused) {
+  Instance head;
+  head.calls.resize(kMostCalls + 1);
+  EXPECT_FALSE(decode_head(encode_head(head)));
+}
+
+TEST(HeadRows, OfHeadsArePinned) {
+  expect_pinned<InstanceStatus>("status", pinned, [](InstanceStatus status) {
+    const auto read = decode_head(encode_head({.status = status}));
+    return read && read->status == status;
+  });
+  expect_pinned<Phase>("phase", pinned, [](Phase phase) {
+    const auto read = decode_head(encode_head({.phase = phase}));
+    return read && read->phase == phase;
+  });
+  expect_pinned<TimerKind>("timer", pinned, [](TimerKind kind) {
+    const auto read = decode_head(encode_head({.timers = {{.kind = kind, .deadline = {}}}}));
+    return read && read->timers.at(0).kind == kind;
+  });
+  expect_pinned<Predicate::Kind>("predicate", pinned, [](Predicate::Kind kind) {
+    Instance head;
+    head.listeners = {{.filter = {.type = "t", .predicates = {{.attribute = "a", .kind = kind}}}}};
+    const auto read = decode_head(encode_head(head));
+    return read && read->listeners.at(0).filter.predicates.at(0).kind == kind;
+  });
+}
+
+TEST(HeadRows, TheNumbersOfPartsArePinned) {
+  for (int number = 0; number <= 6; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
+  EXPECT_EQ(pinned(static_cast<Part>(7)), -1);
+}
+
+class StoredHeads : public StoreTest {
+ protected:
+  Instance make(uint8_t last, NamespaceNumber space = NamespaceNumber(1)) const {
+    Instance instance{.id = id(last), .space = space, .revision = {WorkflowNumber(1), 1}};
+    instance.input = Json::object();
+    return instance;
+  }
+  void write_ended(Instance instance) {
+    instance.status = InstanceStatus::kComplete;
+    instance.phase = Phase::kEnded;
+    instance.ended_at = instance.started_at;
+    write_instance(*tx, instance, {.input = true});
+  }
+};
+
+TEST_F(StoredHeads, AreFoundWhetherTheInstanceLivesOrHasEnded) {
+  write_instance(*tx, make(1), {.input = true});
+  write_ended(make(2));
+  EXPECT_TRUE(read_living_head(*tx, NamespaceNumber(1), id(1)).value());
+  EXPECT_FALSE(read_living_head(*tx, NamespaceNumber(1), id(2)).value());
+  EXPECT_TRUE(read_head(*tx, Table::kEnded, NamespaceNumber(1), id(2)).value());
+  for (const uint8_t one : {1, 2}) {
+    EXPECT_TRUE(read_head_anywhere(*tx, NamespaceNumber(1), id(one)).value());
+  }
+  EXPECT_FALSE(read_head_anywhere(*tx, NamespaceNumber(2), id(1)).value());
+}
+
+TEST_F(StoredHeads, OfAnotherInstanceAreDamagedRows) {
+  Instance other = make(2);
+  const InstanceId one = id(1);
+  const std::string key = part_key(
+      std::string("\0\0\0\1", 4) + std::string(one.bytes.begin(), one.bytes.end()), Part::kHead);
+  tx->put(Table::kLive, key, encode_head(other));
+  EXPECT_EQ(read_living_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow);
+  other.id = id(1);
+  other.status = InstanceStatus::kFailed;
+  tx->put(Table::kLive, key, encode_head(other));
+  EXPECT_EQ(read_living_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow)
+      << "it has ended, and stands with the living";
+}
+
+TEST_F(StoredHeads, AreWalkedBackwardFromTheNewest) {
+  for (const uint8_t last : {1, 4}) write_instance(*tx, make(last), {.input = true});
+  for (const uint8_t last : {2, 3}) write_ended(make(last));
+  write_instance(*tx, make(9, NamespaceNumber(2)), {.input = true});
+  std::string seen;
+  const auto see = [&](const Instance& head) {
+    seen += std::to_string(head.id.bytes[15]);
+    return true;
+  };
+  EXPECT_TRUE(each_instance_backward(*tx, NamespaceNumber(1), std::nullopt, see));
+  EXPECT_EQ(seen, "4321");
+  seen.clear();
+  EXPECT_TRUE(each_instance_backward(*tx, NamespaceNumber(1), id(3), see));
+  EXPECT_EQ(seen, "21");
+  seen.clear();
+  EXPECT_TRUE(each_living(*tx, NamespaceNumber(1), id(1), see));
+  EXPECT_EQ(seen, "4");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,129 @@
+#include "orchestrator/store/rows/history_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+
+int pinned(HistoryKind kind) {
+  switch (kind) {
+    case HistoryKind::kStarted:
+      return 0;
+    case HistoryKind::kEntered:
+      return 1;
+    case HistoryKind::kWoken:
+      return 2;
+    case HistoryKind::kElapsed:
+      return 3;
+    case HistoryKind::kPublished:
+      return 4;
+    case HistoryKind::kLog:
+      return 5;
+    case HistoryKind::kRaised:
+      return 6;
+    case HistoryKind::kCaught:
+      return 7;
+    case HistoryKind::kFixed:
+      return 8;
+    case HistoryKind::kCancelled:
+      return 9;
+    case HistoryKind::kEnded:
+      return 10;
+    case HistoryKind::kCalled:
+      return 11;
+    case HistoryKind::kReturned:
+      return 12;
+    case HistoryKind::kRetrying:
+      return 13;
+    case HistoryKind::kTimedOut:
+      return 14;
+    case HistoryKind::kSkipped:
+      return 15;
+    case HistoryKind::kRun:
+      return 16;
+    case HistoryKind::kOutput:
+      return 17;
+    case HistoryKind::kPaused:
+      return 18;
+    case HistoryKind::kResumed:
+      return 19;
+    case HistoryKind::kRevived:
+      return 20;
+  }
+  return -1;
+}
+
+TEST(HistoryRows, OfHistoryArePinned) {
+  expect_pinned<HistoryKind>("history", pinned, [](HistoryKind kind) {
+    const auto read = decode_history(encode(HistoryRow{.records = {{.kind = kind}}}));
+    return read && read->records.at(0).kind == kind;
+  });
+  // None, text, that of the input.
+  HistoryRow row{.records = {{}, {}, {}}, .with_input = {2}};
+  row.records[1].data = LazyJson::of_text("7");
+  const std::string bytes = encode(row);
+  // Version, namespace, instance, row before, count; each record: time, kind, state, detail.
+  const size_t head = 1 + 1 + 16 + 1 + 1;
+  EXPECT_EQ(bytes.at(head + 4), 0);
+  EXPECT_EQ(bytes.at(head + 5 + 4), 1);
+  EXPECT_EQ(bytes.at(head + 5 + 5 + 2 + 4), 2);
+}
+
+TEST(HistoryRows, AreReadAsTheyWereWritten) {
+  HistoryRow row{.space = NamespaceNumber(2), .instance = id(1), .previous = 300};
+  row.records = {{.time = kNow,
+                  .kind = HistoryKind::kEntered,
+                  .state = "pay",
+                  .detail = Json{{"n", 1}},
+                  .data = LazyJson(Json("x"))}};
+  const HistoryRow read = decode_history(encode(row)).value();
+  EXPECT_EQ(read.space, row.space);
+  EXPECT_EQ(read.instance, row.instance);
+  EXPECT_EQ(read.previous, 300U);
+  ASSERT_EQ(read.records.size(), 1U);
+  EXPECT_EQ(read.records[0].time, kNow);
+  EXPECT_EQ(read.records[0].state, "pay");
+  EXPECT_EQ(read.records[0].detail.text(), R"({"n":1})");
+  EXPECT_EQ(read.records[0].data, row.records[0].data);
+  expect_whole(encode(row), decode_history);
+  expect_known_versions(encode(row), 1, decode_history);
+}
+
+class StoredHistory : public StoreTest {
+ protected:
+  void write(uint64_t number, uint64_t previous, uint8_t of = 1) {
+    HistoryRow row{.space = NamespaceNumber(1), .instance = id(of), .previous = previous};
+    row.records = {{.kind = HistoryKind::kLog, .state = std::to_string(number)}};
+    write_history(*tx, number, row);
+  }
+  Result<std::vector<HistoryRecord>> read(uint64_t last) {
+    return read_history(*tx, {.id = id(1), .space = NamespaceNumber(1), .last_history = last});
+  }
+};
+
+TEST_F(StoredHistory, IsAChainFromTheLastRowToTheFirst) {
+  write(1, 0);
+  write(2, 0, 2);
+  write(5, 1);
+  const auto records = read(5).value();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].state, "1");
+  EXPECT_EQ(records[1].state, "5");
+}
+
+TEST_F(StoredHistory, ThatLeadsToAnotherInstanceOrToItselfIsDamaged) {
+  write(1, 0, 2);
+  write(2, 1);
+  EXPECT_EQ(read(2).error().code, kDamagedRow);
+  write(3, 3);
+  EXPECT_EQ(read(3).error().code, kDamagedRow);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,134 @@
+#include "orchestrator/store/rows/meta_rows.h"
+
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+int pinned(Counter counter) {
+  switch (counter) {
+    case Counter::kNamespace:
+      return 'a';
+    case Counter::kWorkflow:
+      return 'b';
+    case Counter::kHistory:
+      return 'c';
+    case Counter::kOutbox:
+      return 'd';
+    case Counter::kDelayed:
+      return 'e';
+    case Counter::kGrouped:
+      return 'f';
+    case Counter::kRecent:
+      return 'g';
+    case Counter::kInbox:
+      return 'h';
+    case Counter::kHook:
+      return 'i';
+  }
+  return -1;
+}
+
+class MetaRows : public StoreTest {};
+
+TEST_F(MetaRows, ACursorIsReadAsItWasWritten) {
+  EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "of a new store";
+  const Cursor cursor{.stream_created = 1'234, .sequence = 77, .stamped = kNow};
+  write_cursor(*tx, cursor);
+  EXPECT_EQ(read_cursor(*tx).value(), cursor);
+  expect_whole(encode(cursor), decode_cursor);
+  expect_known_versions(encode(cursor), 1, decode_cursor);
+}
+
+TEST_F(MetaRows, ADamagedCursorIsAnErrorThatNamesIt) {
+  tx->put(Table::kMeta, "cursor", "x");
+  const auto read = read_cursor(*tx);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, kDamagedRow);
+  EXPECT_NE(read.error().message.find("cursor"), std::string::npos) << read.error().message;
+}
+
+TEST_F(MetaRows, EngineTimeLiesBeforeTheYear10000) {
+  EXPECT_EQ(read_engine_time(*tx).value(), from_millis(0)) << "of a new store";
+  write_engine_time(*tx, kNow);
+  EXPECT_EQ(read_engine_time(*tx).value(), kNow);
+  write_engine_time(*tx, kLastTime);
+  EXPECT_EQ(read_engine_time(*tx).value(), kLastTime);
+  write_engine_time(*tx, kLastTime + Duration(1));
+  const auto read = read_engine_time(*tx);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, kDamagedRow);
+}
+
+TEST_F(MetaRows, CountersCountFromOne) {
+  EXPECT_EQ(read_counter(*tx, Counter::kOutbox).value(), 0U);
+  EXPECT_EQ(next_number(*tx, Counter::kOutbox).value(), 1U);
+  write_counter(*tx, Counter::kOutbox, 41);
+  EXPECT_EQ(read_counter(*tx, Counter::kOutbox).value(), 41U);
+  EXPECT_EQ(next_number(*tx, Counter::kOutbox).value(), 42U);
+  EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), 1U);
+}
+
+TEST_F(MetaRows, ACounterGivesNoNumberBehindItsLast) {
+  write_counter(*tx, Counter::kHistory, kMostNumber - 1);
+  EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), kMostNumber);
+  write_counter(*tx, Counter::kHistory, kMostNumber);
+  EXPECT_EQ(next_number(*tx, Counter::kHistory).error().code, kDamagedRow);
+  write_counter(*tx, Counter::kHistory, kMostNumber + 1);
+  EXPECT_EQ(read_counter(*tx, Counter::kHistory).error().code, kDamagedRow);
+  for (const Counter counter : {Counter::kNamespace, Counter::kWorkflow}) {
+    write_counter(*tx, counter, std::numeric_limits<uint32_t>::max());
+    EXPECT_EQ(next_number(*tx, counter).error().code, kDamagedRow) << "32 bits";
+  }
+}
+
+TEST_F(MetaRows, ACounterBehindTheNumberOfARowIsDamaged) {
+  EXPECT_TRUE(check_counters(*tx));
+  write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
+  write_history(*tx, 9, {.space = NamespaceNumber(3), .instance = id(1)});
+  write_counter(*tx, Counter::kNamespace, 3);
+  const Status behind = check_counters(*tx);
+  ASSERT_FALSE(behind);
+  EXPECT_EQ(behind.error().code, kDamagedRow);
+  EXPECT_NE(behind.error().message.find("counter/c"), std::string::npos) << behind.error().message;
+  write_counter(*tx, Counter::kHistory, 9);
+  EXPECT_TRUE(check_counters(*tx));
+}
+
+TEST_F(MetaRows, OfCountersArePinned) {
+  std::set<char> letters;
+  for (int letter = 0; letter < 128; ++letter) {
+    if (pinned(static_cast<Counter>(letter)) < 0) continue;
+    EXPECT_EQ(pinned(static_cast<Counter>(letter)), letter);
+    write_counter(*tx, static_cast<Counter>(letter), 7);
+    EXPECT_TRUE(tx->get(Table::kMeta, std::string("counter/") + static_cast<char>(letter)));
+    letters.insert(static_cast<char>(letter));
+  }
+  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghi");
+}
+
+TEST_F(MetaRows, AStoreOfANewerFormatIsRefused) {
+  ASSERT_TRUE(check_format(*tx));
+  Writer newer;
+  newer.u64(kStoreFormat + 1);
+  tx->put(Table::kMeta, "format", newer.take());
+  EXPECT_EQ(check_format(*tx).error().code, "store.version");
+}
+
+TEST_F(MetaRows, AStoreWithNamespacesAndNoFormatIsDamaged) {
+  write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
+  EXPECT_EQ(check_format(*tx).error().code, kDamagedRow);
+}
+
+}  // namespace
+}  // namespace millrace

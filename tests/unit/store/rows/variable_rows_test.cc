@@ -1,0 +1,61 @@
+#include "orchestrator/store/rows/variable_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+class VariableRows : public StoreTest {
+ protected:
+  static VariableName name(VariableScope scope, std::string key) {
+    const Instance instance{
+        .id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(4), 1}};
+    return {owner_of(instance, scope), std::move(key)};
+  }
+};
+
+TEST_F(VariableRows, OfEachOwnerStandByThemselves) {
+  for (const VariableScope scope :
+       {VariableScope::kInstance, VariableScope::kWorkflow, VariableScope::kNamespace}) {
+    write_variable(*tx, name(scope, "v"), {"text/plain", to_string(scope).data(), false});
+  }
+  EXPECT_EQ(read_variable(*tx, name(VariableScope::kInstance, "v")).value()->bytes, "instance");
+  EXPECT_EQ(read_variable(*tx, name(VariableScope::kWorkflow, "v")).value()->bytes, "workflow");
+  EXPECT_EQ(read_variable(*tx, name(VariableScope::kNamespace, "v")).value()->bytes, "namespace");
+  erase_variable(*tx, name(VariableScope::kWorkflow, "v"));
+  EXPECT_FALSE(read_variable(*tx, name(VariableScope::kWorkflow, "v")).value());
+  EXPECT_TRUE(read_variable(*tx, name(VariableScope::kInstance, "v")).value());
+}
+
+TEST_F(VariableRows, AreWalkedFromBehindAKey) {
+  for (const char* const key : {"a", "b", "c"}) {
+    write_variable(*tx, name(VariableScope::kWorkflow, key), {"text/plain", key, false});
+  }
+  std::string keys;
+  const auto see = [&](std::string_view key, const Variable& variable) {
+    EXPECT_EQ(variable.bytes, key);
+    keys += key;
+    return true;
+  };
+  const VariableOwner owner = name(VariableScope::kWorkflow, "").owner;
+  EXPECT_TRUE(each_variable(*tx, owner, "a", see));
+  EXPECT_EQ(keys, "bc");
+  EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 2U);
+  EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 1U);
+}
+
+TEST_F(VariableRows, AreReadAsTheyWereWritten) {
+  const Variable variable{"text/plain", std::string("a\0\xff", 3), false};
+  EXPECT_EQ(decode_variable(encode(variable)).value(), variable);
+  expect_known_versions(encode(variable), 1, decode_variable);
+  EXPECT_FALSE(decode_variable("\x01\x0btext"));
+  tx->put(Table::kVariables, std::string("\0\0\0\1\2v", 6), "x");
+  EXPECT_EQ(read_variable(*tx, name(VariableScope::kNamespace, "v")).error().code, kDamagedRow);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,68 @@
+// Ports that note what they are asked to do; the test answers in their place.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/ports/task_runner.h"
+#include "orchestrator/ports/webhook_sender.h"
+
+namespace millrace {
+
+class RecordingRunner final : public TaskRunner {
+ public:
+  void run(Task task) override { ran.push_back(std::move(task)); }
+  void stop(const InstanceId& task) override { stopped.push_back(task); }
+  bool look(const InstanceId& task) override {
+    looked_for.push_back(task);
+    return can_look;
+  }
+  std::optional<Duration> silence(const InstanceId& task) const override {
+    const auto found = silences.find(task);
+    return found == silences.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The tasks that were run since this was asked before.
+  std::vector<InstanceId> take_ran() {
+    std::vector<InstanceId> ids;
+    for (const Task& task : std::exchange(ran, {})) ids.push_back(task.id);
+    return ids;
+  }
+
+  bool can_look = true;                     ///< what look() answers
+  std::map<InstanceId, Duration> silences;  ///< what silence() answers
+  std::vector<Task> ran;
+  std::vector<InstanceId> stopped;
+  std::vector<InstanceId> looked_for;
+};
+
+class RecordingSender final : public EventSender {
+ public:
+  using Done = std::function<void(std::optional<DeliveryFailure>)>;
+
+  struct Sent {
+    Event event;
+    std::string url;
+    std::string token;
+    Done done;
+  };
+  void deliver(const Event& event, const std::string& url, const std::string& token,
+               Done done) override {
+    sent.push_back({event, url, token, std::move(done)});
+  }
+
+  /// The ids of the events that were sent since this was asked before.
+  std::vector<std::string> take_sent() {
+    std::vector<std::string> ids;
+    for (const Sent& one : std::exchange(sent, {})) ids.push_back(one.event.id);
+    return ids;
+  }
+
+  std::vector<Sent> sent;
+};
+
+}  // namespace millrace
