@@ -4,6 +4,7 @@
 
 option(MILLRACE_WERROR "Warnings are errors" ON)
 option(MILLRACE_FAULTS "Crash points (os/crash_point.h), and the tests that use them" OFF)
+option(MILLRACE_TRACED "Calls are traced, for ./dev walk" OFF)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
 add_library(millrace_flags INTERFACE)
@@ -20,6 +21,9 @@ endif()
 if(MILLRACE_SANITIZE)
   target_compile_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+if(MILLRACE_TRACED)
+  target_compile_options(millrace_flags INTERFACE -finstrument-functions -finstrument-functions-exclude-file-list=/usr/)
 endif()
 target_link_options(millrace_flags INTERFACE -fuse-ld=mold)
 

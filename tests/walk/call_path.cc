@@ -1,0 +1,103 @@
+#include "tests/walk/call_path.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace millrace {
+namespace {
+
+/// A call that has not returned.
+struct Frame {
+  const CodePlace* place = nullptr;  ///< null: outside the project
+  std::optional<size_t> visit;       ///< in which it is
+};
+
+void add_visits(const TracedThread& thread, int64_t from, int64_t to, const CodePlaceOf& place_of,
+                std::vector<FileVisit>& visits) {
+  std::vector<Frame> frames;
+  std::vector<Frame> inside;  ///< the frames of the project
+  for (const TracedCall& call : thread.calls) {
+    if (call.function == nullptr) {
+      if (frames.empty()) continue;  // it was entered before the trace began
+      if (frames.back().place != nullptr) inside.pop_back();
+      frames.pop_back();
+      continue;
+    }
+    const CodePlace& place = place_of(call.function);
+    if (place.file.empty()) {
+      frames.emplace_back();
+      continue;
+    }
+    Frame frame{&place, inside.empty() ? std::nullopt : inside.back().visit};
+    const bool crosses = !inside.empty() && inside.back().place->file != place.file;
+    if (crosses && call.at >= from && call.at < to) {
+      visits.push_back({thread.name, frame.visit, *inside.back().place, place});
+      frame.visit = visits.size() - 1;
+    }
+    frames.push_back(frame);
+    inside.push_back(frame);
+  }
+}
+
+bool stands_in(const std::string& file, const std::vector<std::string>& folders) {
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return file.starts_with(folder); });
+}
+
+/// Whether it makes, copies or ends a value.
+bool is_special(const std::string& function) {
+  const std::string bare = bare_name(function);
+  if (bare.find("::~") != std::string::npos) return true;
+  if (bare.find("operator=") != std::string::npos) return true;
+  const size_t last = bare.rfind("::");
+  if (last == std::string::npos) return false;
+  const size_t before = bare.rfind("::", last - 1);
+  const size_t begin = before == std::string::npos ? 0 : before + 2;
+  return bare.substr(begin, last - begin) == bare.substr(last + 2);
+}
+
+}  // namespace
+
+std::string bare_name(const std::string& function) {
+  std::string bare;
+  size_t depth = 0;
+  for (const char c : function) {
+    if (c == '(' && depth == 0) break;
+    if (c == '<') {
+      ++depth;
+    } else if (c == '>') {
+      if (depth > 0) --depth;
+    } else if (depth == 0) {
+      bare += c;
+    }
+  }
+  return bare;
+}
+
+std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64_t from, int64_t to,
+                                 const CodePlaceOf& place_of) {
+  std::vector<FileVisit> visits;
+  for (const TracedThread& thread : threads) add_visits(thread, from, to, place_of, visits);
+  return visits;
+}
+
+std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const WalkRules& rules) {
+  std::vector<FileVisit> steps;
+  std::vector<std::optional<size_t>> step_of(visits.size());  // by visit
+  std::set<std::tuple<std::string, std::optional<size_t>, std::string, std::string>> known;
+  for (size_t i = 0; i < visits.size(); ++i) {
+    const FileVisit& visit = visits[i];
+    const std::optional<size_t> parent = visit.parent ? step_of[*visit.parent] : std::nullopt;
+    step_of[i] = parent;
+    if (is_special(visit.to.function)) continue;
+    if (stands_in(visit.to.file, rules.words) || stands_in(visit.from.file, rules.words)) continue;
+    if (stands_in(visit.from.file, rules.libraries)) continue;
+    if (!known.insert({visit.thread, parent, visit.from.file, visit.to.file}).second) continue;
+    steps.push_back({visit.thread, parent, visit.from, visit.to});
+    step_of[i] = steps.size() - 1;
+  }
+  return steps;
+}
+
+}  // namespace millrace

@@ -1,0 +1,226 @@
+// walk: plays one event on a whole server (a waiting consumeEvent is woken, its next state is a
+// generateEvent, then it ends) and prints the calls between files on its way, from the reader of
+// the stream to the acknowledgement of the event that it generates. Built by `./dev walk` only.
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "app/server.h"
+#include "expressions/workers/worker.h"
+#include "tests/support/nats_fixture.h"
+#include "tests/walk/call_path.h"
+#include "tests/walk/call_trace.h"
+
+/// Where this program was loaded; the linker defines it.
+extern "C" const char __executable_start;
+
+namespace millrace {
+namespace {
+
+/// So many events are played, one after another: what a timer happens to do meanwhile belongs to
+/// some of them, and not to the shortest.
+constexpr size_t kEvents = 20;
+
+constexpr const char* kDefinition = R"(
+id: walk
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: walk.go, context: {which: jq(.which)}}
+  transition: tell
+- id: tell
+  type: generateEvent
+  event: {type: walk.gone, source: /walk, data: 1}
+)";
+
+[[noreturn]] void give_up(const std::string& why) {
+  fmt::print(stderr, "walk: {}\n", why);
+  std::exit(1);
+}
+
+Json ask(Service& service, Command command) {
+  std::mutex mutex;
+  std::condition_variable came;
+  std::optional<Result<Json>> answer;
+  service.command(std::move(command), [&](Result<Json> result) {
+    const std::lock_guard lock(mutex);
+    answer = std::move(result);
+    came.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  came.wait(lock, [&] { return answer.has_value(); });
+  if (!*answer) give_up(answer->error().message);
+  return **answer;
+}
+
+/// Asks again and again, a millisecond apart, until it holds.
+void await(const std::string& what, const std::function<bool()>& holds) {
+  for (int i = 0; i < 10'000; ++i) {
+    if (holds()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  give_up("waited in vain: " + what);
+}
+
+/// Where functions are written, as the debug information of this program says.
+class Places {
+ public:
+  explicit Places(std::string root) : root_(std::move(root)) {}
+
+  void find(const std::vector<TracedThread>& threads) {
+    std::set<const void*> functions;
+    for (const TracedThread& thread : threads) {
+      for (const TracedCall& call : thread.calls) {
+        if (call.function != nullptr) functions.insert(call.function);
+      }
+    }
+    const TemporaryFolder folder;
+    const auto addresses = folder.path() / "addresses";
+    const auto answers = folder.path() / "answers";
+    {
+      std::ofstream out(addresses);
+      for (const void* function : functions) {
+        out << fmt::format("{:#x}\n", static_cast<const char*>(function) - &__executable_start);
+      }
+    }
+    const std::string command = fmt::format("addr2line -f -C -e /proc/{}/exe < {} > {}", ::getpid(),
+                                            addresses.string(), answers.string());
+    if (std::system(command.c_str()) != 0) give_up("addr2line failed");
+    std::ifstream in(answers);
+    for (const void* function : functions) {
+      std::string name;
+      std::string line;
+      std::getline(in, name);
+      std::getline(in, line);
+      places_[function] = {file_of(line.substr(0, line.rfind(':'))), name};
+    }
+  }
+
+  const CodePlace& of(const void* function) const { return places_.at(function); }
+
+ private:
+  std::string file_of(std::string file) const {
+    // A compiler cache may have made it relative to the folder of the build.
+    file = (std::filesystem::path(MILLRACE_BINARIES) / file).lexically_normal().string();
+    if (!file.starts_with(root_)) return "";
+    file = file.substr(root_.size());
+    if (file.starts_with("build/") || file.starts_with("tests/")) return "";
+    return file.substr(0, file.rfind('.'));
+  }
+
+  std::string root_;
+  std::map<const void*, CodePlace> places_;
+};
+
+WalkRules rules() {
+  return {.words = {"base/", "model/", "os/"},
+          .libraries = {"cloudevents/", "expressions/", "language/", "matchers/",
+                        "orchestrator/store/"}};
+}
+
+std::vector<FileVisit> play() {
+  NatsServer broker;
+  const TemporaryFolder data;
+  auto launcher = JqLauncher::start();
+  if (!launcher) give_up(launcher.error().message);
+  begin_trace();
+  auto server = Server::start(
+      {.data = data.path(), .listen = "127.0.0.1:0", .nats = {.servers = {broker.url()}}},
+      *std::move(launcher));
+  if (!server) give_up(server.error().message);
+  Service& service = (*server)->service();
+  await("ready", [&] { return service.ready().has_value(); });
+  Loaded loaded = service.load_definition(kDefinition, "default");
+  for (const Finding& finding : loaded.findings.sorted())
+    fmt::print(stderr, "{}\n", finding.message);
+  if (!loaded.workflow) give_up("the definition does not load");
+  ask(service, ApplyWorkflow{.space = "default", .text = kDefinition, .workflow = loaded.workflow});
+  for (size_t i = 0; i < kEvents; ++i) {
+    ask(service,
+        StartInstance{
+            .space = "default", .workflow = "walk", .input = {{"which", std::to_string(i)}}});
+  }
+  const auto client = broker.client();
+  client->subscribe("millrace.generated.>");
+  std::vector<int64_t> begins;
+  const auto counts = [&](const std::string& line) {
+    return service.metrics().find("\n" + line + "\n") != std::string::npos;
+  };
+  for (size_t i = 0; i < kEvents; ++i) {
+    begins.push_back(trace_time());
+    client->publish(
+        "millrace.events.default.walk.go",
+        fmt::format(
+            R"({{"specversion":"1.0","id":"{}","source":"/t","type":"walk.go","which":"{}"}})", i,
+            i),
+        "");
+    client->flush();
+    await("the event is generated", [&] {
+      return counts(fmt::format("millrace_events_published_total {}", i + 1)) &&
+             counts("millrace_outbox_in_flight 0");
+    });
+  }
+  begins.push_back(trace_time());
+  const std::vector<TracedThread> threads = end_trace();
+  server->reset();
+
+  Places places(MILLRACE_SOURCES "/");
+  places.find(threads);
+  const CodePlaceOf place_of = [&](const void* function) -> const CodePlace& {
+    return places.of(function);
+  };
+  std::vector<FileVisit> shortest;
+  for (size_t i = 0; i < kEvents; ++i) {
+    const auto visits = visits_of(threads, begins[i], begins[i + 1], place_of);
+    auto steps = steps_of(visits, rules());
+    if (shortest.empty() || steps.size() < shortest.size()) shortest = std::move(steps);
+  }
+  return shortest;
+}
+
+void print(const std::vector<FileVisit>& steps) {
+  std::vector<size_t> depths;
+  std::string thread;
+  std::map<std::string, size_t> entered;
+  for (const FileVisit& step : steps) {
+    if (step.thread != thread) fmt::print("{}\n", thread = step.thread);
+    depths.push_back(step.parent ? depths[*step.parent] + 1 : 1);
+    fmt::print("{:{}}{} -> {}  {}\n", "", 2 * depths.back(), step.from.file, step.to.file,
+               bare_name(step.to.function));
+    ++entered[step.to.file];
+    entered.try_emplace(step.from.file);
+  }
+  fmt::print("\n{} calls between {} files\nentered more than once:", steps.size(), entered.size());
+  for (const auto& [file, times] : entered) {
+    if (times > 1) fmt::print(" {} {}×", file, times);
+  }
+  fmt::print("\n");
+}
+
+/// `--most N`: ends with 1 where the way has more than N steps.
+int run(const std::vector<std::string>& arguments) {
+  spdlog::set_level(spdlog::level::err);
+  const std::vector<FileVisit> steps = play();
+  print(steps);
+  if (arguments.size() < 2 || arguments[0] != "--most") return 0;
+  const size_t most = std::stoul(arguments[1]);
+  if (steps.size() <= most) return 0;
+  fmt::print(stderr, "walk: {} calls between files are more than {}\n", steps.size(), most);
+  return 1;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  if (const std::optional<int> code = millrace::run_as_jq_process(argc, argv)) return *code;
+  return millrace::run({argv + 1, argv + argc});
+}
