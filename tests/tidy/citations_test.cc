@@ -21,7 +21,7 @@ TEST(Citations, AreFoundInCommentsAndDocuments) {
       missing_citations(citable, "base/ids.cc",
                         "#include \"gone/gone.h\"\n"
                         "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
-                        "int a;  ///< WORDS \"Names\", RULES \"Names\"\n"
+                        "int a;  ///< PAGES \"Names\", RULES \"Names\"\n"
                         "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
                         "const char* b = \"elsewhere.md\";\n"),
       ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md", "base/ids.cc:3: RULES"));
