@@ -1,7 +1,7 @@
 #include "tests/walk/call_path.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <tuple>
 
 namespace millrace {
@@ -85,7 +85,7 @@ std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64
 std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const WalkRules& rules) {
   std::vector<FileVisit> steps;
   std::vector<std::optional<size_t>> step_of(visits.size());  // by visit
-  std::set<std::tuple<std::string, std::optional<size_t>, std::string, std::string>> known;
+  std::map<std::tuple<std::string, std::optional<size_t>, std::string, std::string>, size_t> known;
   for (size_t i = 0; i < visits.size(); ++i) {
     const FileVisit& visit = visits[i];
     const std::optional<size_t> parent = visit.parent ? step_of[*visit.parent] : std::nullopt;
@@ -93,9 +93,10 @@ std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const Walk
     if (is_special(visit.to.function)) continue;
     if (stands_in(visit.to.file, rules.words) || stands_in(visit.from.file, rules.words)) continue;
     if (stands_in(visit.from.file, rules.libraries)) continue;
-    if (!known.insert({visit.thread, parent, visit.from.file, visit.to.file}).second) continue;
-    steps.push_back({visit.thread, parent, visit.from, visit.to});
-    step_of[i] = steps.size() - 1;
+    const auto [one, is_new] = known.try_emplace(
+        std::tuple(visit.thread, parent, visit.from.file, visit.to.file), steps.size());
+    step_of[i] = one->second;
+    if (is_new) steps.push_back({visit.thread, parent, visit.from, visit.to});
   }
   return steps;
 }

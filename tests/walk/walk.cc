@@ -15,6 +15,7 @@
 
 #include "app/server.h"
 #include "expressions/workers/worker.h"
+#include "tests/support/folder.h"
 #include "tests/support/nats_fixture.h"
 #include "tests/walk/call_path.h"
 #include "tests/walk/call_trace.h"
@@ -82,7 +83,7 @@ class Places {
         if (call.function != nullptr) functions.insert(call.function);
       }
     }
-    const TemporaryFolder folder;
+    const Folder folder;
     const auto addresses = folder.path() / "addresses";
     const auto answers = folder.path() / "answers";
     {
@@ -128,7 +129,7 @@ WalkRules rules() {
 
 std::vector<FileVisit> play() {
   NatsServer broker;
-  const TemporaryFolder data;
+  const Folder data;
   auto launcher = JqLauncher::start();
   if (!launcher) give_up(launcher.error().message);
   begin_trace();
