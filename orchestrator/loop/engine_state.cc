@@ -4,7 +4,6 @@ namespace millrace {
 
 EngineState::EngineState(EngineParts parts, const EngineOptions& options)
     : clock(parts.clock),
-      folder(parts.environment.folder()),
       tx(parts.environment),
       catalog(parts.definitions),
       dedupe(options.dedupe),

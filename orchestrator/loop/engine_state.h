@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -53,7 +52,6 @@ struct EngineState {
   EngineState(EngineParts parts, const EngineOptions& options);
 
   const Clock& clock;
-  std::filesystem::path folder;
   Damages damages;
   Transaction tx;
   Catalog catalog;

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "base/check.h"
 #include "orchestrator/loop/lost_batch.h"
 #include "orchestrator/loop/recovery.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -64,7 +63,7 @@ Processor::~Processor() { stop(); }
 Status Processor::load() {
   TRY(check_store(engine_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
-  TRY(engine_.in_hand.open(engine_.folder));
+  TRY(engine_.in_hand.open(parts_.environment.folder()));
   TRY(load_state());
   TRY(learn_from_death());
   loaded_ = true;
@@ -221,6 +220,7 @@ bool Processor::turn() {
 
 /// What earlier turns left, and all that waits.
 Work Processor::take_work() {
+  acks_again_ = !left_.acks.empty();
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
   const size_t evaluated = work.evaluated.size();
@@ -264,8 +264,8 @@ void Processor::keep_first(Work& work) {
 void Processor::send_backlog(const Work& work) {
   Status sent;
   // A change of the stream may put messages back that come before those that wait, and
-  // acknowledgements that were lost with a batch come first.
-  if (sends_ && !lost_ && work.stream_changes.empty()) {
+  // acknowledgements that were lost with a batch are taken in again first.
+  if (sends_ && !acks_again_ && work.stream_changes.empty()) {
     note_first(sent, "the outbox",
                engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), engine_.damages.noting()));
   }

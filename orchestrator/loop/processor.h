@@ -121,7 +121,9 @@ class Processor {
   size_t evaluating_ = 0;  ///< evaluations under way
   uint64_t careful_ = 0;   ///< so many inputs are yet to be applied one by one
   bool sends_ = false;     ///< the stream is open: what it may have lost of ours is known
-  bool fired_ = false;     ///< timers that were due at the start have been fired
+  /// The work in hand has acknowledgements that a lost batch had.
+  bool acks_again_ = false;
+  bool fired_ = false;  ///< timers that were due at the start have been fired
   std::vector<ContinueInput> unfinished_;
   Work left_;                          ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;   ///< as Clock::elapsed(); nothing is written before

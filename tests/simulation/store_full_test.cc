@@ -30,6 +30,19 @@ states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t}}
 )";
 
+constexpr const char* kTellsTwice = R"(
+id: tells-twice
+states:
+- {id: one, type: generateEvent, event: {type: told, source: /t}, transition: two}
+- {id: two, type: generateEvent, event: {type: told, source: /t}}
+)";
+
+constexpr const char* kDelays = R"(
+id: delays
+states:
+- {id: wait, type: delay, duration: PT1H}
+)";
+
 std::string code(const Answered& answered) {
   if (!answered->has_value()) return "not answered";
   return **answered ? "ok" : (**answered).error().code;
@@ -108,6 +121,20 @@ TEST_F(StoreFull, GoesOnByItselfWhenWhatWaitsToBeSentIsSent) {
   EXPECT_THAT(world.events("told"), SizeIs(8));
   EXPECT_THAT(world.instances(), SizeIs(9)) << "the event that waited has started its instance";
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
+}
+
+TEST_F(StoreFull, SendsWhatWaitsThoughEachBatchIsLostMeanwhile) {
+  world.apply(kDelays);
+  world.apply(kTellsTwice);
+  const Json delayed = world.start("delays");
+  world.broker.disconnect();
+  for (int i = 0; i < 8; ++i) world.start("tells-twice", {{"much", std::string(50'000, 'x')}});
+  fill();
+  world.run_for(hours(2));  // the end of the delay finds no room, again and again
+  world.broker.reconnect();
+  world.run_for(seconds(30));
+  EXPECT_THAT(world.events("told"), SizeIs(16));
+  EXPECT_EQ(world.instance(delayed["id"])["status"], "complete");
 }
 
 TEST_F(StoreFull, StillDeletesAndCancels) {
