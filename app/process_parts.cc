@@ -6,11 +6,6 @@
 #include "http/webhook.h"
 
 namespace millrace {
-namespace {}  // namespace
-
-TimePoint SystemClock::now() const {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
 
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file) {
   if (file.empty()) return std::nullopt;

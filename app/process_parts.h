@@ -25,11 +25,6 @@
 
 namespace millrace {
 
-class SystemClock final : public Clock {
- public:
-  TimePoint now() const override;
-};
-
 class ProcessParts {
  public:
   /// Starts the jq workers and opens the connections, which need no broker yet.

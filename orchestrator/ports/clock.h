@@ -1,4 +1,5 @@
-// Clock: the port to time. The program has the system's, tests and scenarios a virtual one.
+// Clock: the port to time. The program has the system's clock, tests and scenarios have a virtual
+// one.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,14 @@ class Clock {
   virtual Duration elapsed() const {
     return std::chrono::duration_cast<Duration>(
         std::chrono::steady_clock::now().time_since_epoch());
+  }
+};
+
+/// The clock of the operating system. Any thread.
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   }
 };
 

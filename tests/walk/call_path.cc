@@ -16,7 +16,9 @@ struct Frame {
 void add_visits(const TracedThread& thread, int64_t from, int64_t to, const CodePlaceOf& place_of,
                 std::vector<FileVisit>& visits) {
   std::vector<Frame> frames;
-  std::vector<Frame> inside;  ///< the frames of the project
+  std::vector<Frame> inside;    ///< the frames of the project
+  std::vector<FileVisit> all;   ///< from the beginning of the trace
+  std::vector<bool> is_wanted;  ///< by visit
   for (const TracedCall& call : thread.calls) {
     if (call.function == nullptr) {
       if (frames.empty()) continue;  // it was entered before the trace began
@@ -30,19 +32,31 @@ void add_visits(const TracedThread& thread, int64_t from, int64_t to, const Code
       continue;
     }
     Frame frame{&place, inside.empty() ? std::nullopt : inside.back().visit};
-    const bool crosses = !inside.empty() && inside.back().place->file != place.file;
-    if (crosses && call.at >= from && call.at < to) {
-      visits.push_back({thread.name, frame.visit, *inside.back().place, place});
-      frame.visit = visits.size() - 1;
+    if (!inside.empty() && inside.back().place->file != place.file) {
+      all.push_back({thread.name, frame.visit, *inside.back().place, place});
+      frame.visit = all.size() - 1;
+      is_wanted.push_back(call.at >= from && call.at < to);
     }
     frames.push_back(frame);
     inside.push_back(frame);
   }
+  for (size_t i = all.size(); i > 0; --i) {
+    if (is_wanted[i - 1] && all[i - 1].parent) is_wanted[*all[i - 1].parent] = true;
+  }
+  std::vector<size_t> place_in(all.size());  // of the visits
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!is_wanted[i]) continue;
+    place_in[i] = visits.size();
+    visits.push_back(std::move(all[i]));
+    if (visits.back().parent) visits.back().parent = place_in[*visits.back().parent];
+  }
 }
 
-bool stands_in(const std::string& file, const std::vector<std::string>& folders) {
-  return std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& folder) { return file.starts_with(folder); });
+/// Whether the file is one of those, or in one of the folders, which end with a slash.
+bool is_among(const std::string& file, const std::vector<std::string>& places) {
+  return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+    return place.ends_with('/') ? file.starts_with(place) : file == place;
+  });
 }
 
 /// Whether it makes, copies or ends a value.
@@ -60,9 +74,15 @@ bool is_special(const std::string& function) {
 }  // namespace
 
 std::string bare_name(const std::string& function) {
+  static constexpr std::string_view kUnnamed = "(anonymous namespace)::";
   std::string bare;
   size_t depth = 0;
-  for (const char c : function) {
+  for (size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (depth == 0 && function.compare(i, kUnnamed.size(), kUnnamed) == 0) {
+      i += kUnnamed.size() - 1;
+      continue;
+    }
     if (c == '(' && depth == 0) break;
     if (c == '<') {
       ++depth;
@@ -91,8 +111,8 @@ std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const Walk
     const std::optional<size_t> parent = visit.parent ? step_of[*visit.parent] : std::nullopt;
     step_of[i] = parent;
     if (is_special(visit.to.function)) continue;
-    if (stands_in(visit.to.file, rules.words) || stands_in(visit.from.file, rules.words)) continue;
-    if (stands_in(visit.from.file, rules.libraries)) continue;
+    if (is_among(visit.to.file, rules.words) || is_among(visit.from.file, rules.words)) continue;
+    if (is_among(visit.from.file, rules.libraries)) continue;
     const auto [one, is_new] = known.try_emplace(
         std::tuple(visit.thread, parent, visit.from.file, visit.to.file), steps.size());
     step_of[i] = one->second;

@@ -29,20 +29,21 @@ struct FileVisit {
   CodePlace to;
 };
 
-/// The visits that began within [from, to) nanoseconds, thread by thread. Functions outside the
-/// project are passed through: what they call was called by the function that called them.
+/// The visits that began within [from, to) nanoseconds and those in which they began, thread by
+/// thread. Functions outside the project are passed through: what they call was called by the
+/// function that called them.
 std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64_t from, int64_t to,
                                  const CodePlaceOf& place_of);
 
 /// What a reader of the way steps over.
 struct WalkRules {
-  /// Folders whose functions are words, not steps: values, checks of bytes, names of threads.
+  /// Folders and files whose functions are words, not steps: values, checks of bytes, the clock.
   std::vector<std::string> words;
   /// Folders whose rooms are gone into, not through: a call of one counts, its own calls do not.
   std::vector<std::string> libraries;
 };
 
-/// `a::b<c::d>::e(f)` without what stands in brackets: `a::b::e`.
+/// `a::b<c::d>::e(f)` without what stands in brackets: `a::b::e`; an unnamed namespace is left out.
 std::string bare_name(const std::string& function);
 
 /// The steps of the way: of each visit, the files that are called from it, each once. Constructors,

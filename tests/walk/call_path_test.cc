@@ -75,8 +75,13 @@ TEST(CallPath, HasOnlyWhatBeganInTheWindow) {
   EXPECT_THAT(steps({kA, kB, 0, kC, 0}, 0, 2), ElementsAre("a>b"));
 }
 
+TEST(CallPath, HasTheVisitThatWasUnderWayWhenTheWindowBegan) {
+  EXPECT_THAT(steps({kA, kB, kC, 0, 0, kB, kC, 0, 0}, 2), ElementsAre("a>b", "b>c+"));
+}
+
 TEST(CallPath, NamesFunctionsWithoutTheirArguments) {
   EXPECT_EQ(bare_name("millrace::Batch::apply<A<B> >(long, C const&)"), "millrace::Batch::apply");
+  EXPECT_EQ(bare_name("m::(anonymous namespace)::is_one(int)"), "m::is_one");
 }
 
 }  // namespace

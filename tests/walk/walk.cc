@@ -122,7 +122,8 @@ class Places {
 };
 
 WalkRules rules() {
-  return {.words = {"base/", "model/", "os/"},
+  return {.words = {"base/", "broker/nats_handles", "model/", "orchestrator/loop/work",
+                    "orchestrator/ports/clock", "os/"},
           .libraries = {"cloudevents/", "expressions/", "language/", "matchers/",
                         "orchestrator/store/"}};
 }

@@ -14,6 +14,7 @@
 
 #include "functions/container.h"
 #include "http/http_client.h"
+#include "orchestrator/ports/clock.h"
 #include "tests/unit/functions/fake_runtime.h"
 #include "tests/unit/functions/told_tasks.h"
 #include "tests/unit/http/http_peer.h"

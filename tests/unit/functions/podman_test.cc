@@ -1,5 +1,6 @@
 // The same on the real podman, where it can run here: with an image made of this system's shell,
 // so that nothing is fetched.
+#include "orchestrator/ports/clock.h"
 #include "tests/support/podman.h"
 
 #include <fstream>

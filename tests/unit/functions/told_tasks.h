@@ -1,24 +1,15 @@
-// A sink that keeps what it is told of tasks, and a clock that goes with the machine's.
+// A sink that keeps what it is told of tasks.
 #pragma once
 
-#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
 #include "tests/support/process.h"
 
 namespace millrace {
-
-class SystemClock final : public Clock {
- public:
-  TimePoint now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
-};
 
 class ToldTasks final : public TaskSink {
  public:
