@@ -443,6 +443,9 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
 
   draft_.counters.clear();
   woken_ = 0;
+  draft_.outcome.backlog = {.has_steps = !draft_.errands.empty() || !fan_outs_.empty(),
+                            .has_purges = !purges_.empty(),
+                            .fan_out = fan_outs_.left()};
   return std::exchange(draft_.outcome, {});
 }
 

@@ -44,10 +44,6 @@ class Batch {
   Status go_on(TimePoint now);
   /// Goes on with what deletions have left to erase.
   Status purge() { return purges_.go_on(); }
-  bool has_purges() const { return !purges_.empty(); }
-  bool is_unfinished() const { return !fan_outs_.empty() || !errands_.empty(); }
-  /// How many instances they have still to reach.
-  size_t fan_out() const { return fan_outs_.left(); }
 
   /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
   /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
@@ -64,7 +60,7 @@ class Batch {
   template <class Input>
   Status apply(TimePoint now, const Input& input) {
     TRY(take(now, input));
-    return errands_.run(now);
+    return draft_.errands.empty() ? Status() : errands_.run(now);
   }
 
   /// Fails an instance that the process has died of; false: it does not live.

@@ -84,10 +84,18 @@ struct InstanceEnd {
 using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
                                  Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
 
+/// What this batch and those before it have left to the ones that follow.
+struct Backlog {
+  bool has_steps = false;   ///< of instances: errands, and targets of events with too many of them
+  bool has_purges = false;  ///< rows of what was deleted
+  size_t fan_out = 0;       ///< how many of those targets
+};
+
 /// What became of a batch.
 struct BatchOutcome {
   std::vector<AfterCommit> actions;
   BatchCounts counts;
+  Backlog backlog;
 };
 
 /// The store, its caches, and what else a batch needs. All of them outlive it.

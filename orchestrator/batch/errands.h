@@ -29,7 +29,6 @@ class Errands {
   /// Writes those that are left.
   Status write();
 
-  bool empty() const { return draft_.errands.empty(); }
 
  private:
   Status run(TimePoint now, const StartChild& errand, const QueuedErrand& queued);

@@ -34,7 +34,6 @@ class DueTimers {
   /// It waits until new work is taken.
   void put_back_tick(TimerInput tick) { ticks_.push_back(std::move(tick)); }
 
-  bool has_ticks() const { return !ticks_.empty(); }
   bool has_tick_of(WorkflowNumber workflow) const;
 
   /// Forgets what was put back.

@@ -55,7 +55,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
            .kept = options.kept,
            .engine = options.engine}),
       pressure_(parts_.environment, options.marks),
-      applier_(engine_, pressure_, intake_),
+      applier_(engine_, intake_),
       end_waiters_(engine_.tx, engine_.catalog) {}
 
 Processor::~Processor() { stop(); }
@@ -74,6 +74,7 @@ Status Processor::load_state() {
   unfinished_ = TRY(millrace::load(engine_, read_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
+  backlog_ = {.has_steps = true, .has_purges = true};  // the first turn looks
   return {};
 }
 
@@ -92,7 +93,7 @@ Status Processor::learn_from_death() {
     if (TRY(engine_.batch.set_aside(now, space, id))) {
       spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
                     to_string(id), left->deaths);
-      finish({}, TRY(commit({}, now, Limit::kPassed)));
+      finish({}, TRY(commit(engine_.batch.finish(now), Limit::kPassed)));
       return {};
     }
   }
@@ -163,8 +164,8 @@ std::optional<Duration> Processor::next_wake() const {
   } else if ((fired_ && engine_.tasks.has_due()) || (sends_ && engine_.outbox.has_due())) {
     sooner(Duration(0));
   }
-  if (!unfinished_.empty() || !left_.empty() || engine_.batch.has_purges() ||
-      (!pressure_.is_on() && (engine_.batch.is_unfinished() || engine_.timers.has_ticks()))) {
+  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges ||
+      (!pressure_.is_on() && (backlog_.has_steps || relieved_))) {
     sooner(Duration(0));
   }
   if (const auto deadline = engine_.waiting.next_deadline()) {
@@ -185,24 +186,29 @@ void Processor::measure_pressure() {
   const std::optional<Error>& cause =
       pressure_.measure(engine_.clock.elapsed(), engine_.outbox.bytes(), evaluating_);
   if (cause && !was_on) spdlog::warn("new work has to wait: {}", cause->message);
-  if (!cause && was_on) spdlog::info("new work is taken again");
+  if (!cause && was_on) {
+    spdlog::info("new work is taken again");
+    relieved_ = true;
+  }
   intake_.set_refusal(cause);
 }
 
 bool Processor::turn() {
-  if (retry_at_ && engine_.clock.elapsed() < *retry_at_) return false;
-  retry_at_.reset();
-  const bool wakes = next_wake() == Duration(0);
+  if (retry_at_ && !is_due()) return false;
   const TimePoint now = std::max(time_, engine_.clock.now());
-
   measure_pressure();
   Work work = take_work();
-  if (work.empty() && !wakes) return false;
+  if (work.empty() && !is_due()) return false;
+  retry_at_.reset();
   time_ = now;
   note_work(work);
   std::vector<EndWaiter> waiters = std::exchange(work.waiters, {});
-  send_backlog(work);
-  Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, now), now, Limit::kKept);
+  const TurnState state{.now = now,
+                        .backlog = backlog_,
+                        .takes_new_work = !pressure_.is_on(),
+                        .store_is_full = pressure_.store_is_full()};
+  if (state.takes_new_work) relieved_ = false;
+  Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);
   if (outcome) {
     note_lost(std::nullopt);
     fired_ = true;
@@ -211,6 +217,7 @@ bool Processor::turn() {
     lose_batch(std::move(work), outcome.error());
   }
   engine_.in_hand.end();
+  send_backlog();
   const Duration elapsed = engine_.clock.elapsed();
   end_waiters_.add(std::move(waiters), elapsed);
   end_waiters_.expire(elapsed);
@@ -220,7 +227,6 @@ bool Processor::turn() {
 
 /// What earlier turns left, and all that waits.
 Work Processor::take_work() {
-  acks_again_ = !left_.acks.empty();
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
   const size_t evaluated = work.evaluated.size();
@@ -258,31 +264,13 @@ void Processor::keep_first(Work& work) {
   keep(work.tasks, left_.tasks);
 }
 
-/// Sends what earlier commits left to be sent: messages of the outbox that waited for others or
-/// failed, webhooks that are due, tasks that a start has found or that take files. What cannot be
-/// read stays due, /readyz says so, and the batch goes on without.
-void Processor::send_backlog(const Work& work) {
-  Status sent;
-  // A change of the stream may put messages back that come before those that wait, and
-  // acknowledgements that were lost with a batch are taken in again first.
-  if (sends_ && !acks_again_ && work.stream_changes.empty()) {
-    note_first(sent, "the outbox",
-               engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), engine_.damages.noting()));
-  }
-  note_first(sent, "the events for webhooks", engine_.hooks.pump(engine_.tx, time_));
-  // Not before the timers that were due at the start: they may end it.
-  if (fired_) note_first(sent, "the tasks", engine_.tasks.hand_out_due(engine_.tx));
-  note_unsent(sent);
-}
-
 /// Brings the batch to disk, if all of it was applied.
-Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limit) {
-  TRY(std::move(applied));
-  BatchOutcome outcome = TRY(engine_.batch.finish(now));
+Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
+  BatchOutcome outcome = TRY(std::move(applied));
   if (pressure_.store_is_full()) {
     engine_.outbox.drop_kept(engine_.tx);
   } else if (!engine_.tx.write_set().empty()) {
-    engine_.outbox.trim_kept(engine_.tx, now);
+    engine_.outbox.trim_kept(engine_.tx, time_);
   }
   crash_point(CrashPoint::kFinished);
   TRY(engine_.tx.commit(limit));
@@ -293,6 +281,7 @@ Result<BatchOutcome> Processor::commit(Status applied, TimePoint now, Limit limi
 /// The batch is on disk.
 void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome outcome) {
   if (!changes.empty()) sends_ = changes.back().opened.has_value();
+  backlog_ = outcome.backlog;
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,
@@ -309,10 +298,27 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
                       .outbox_in_flight = engine_.outbox.in_flight(),
                       .outbox_bytes = engine_.outbox.bytes(),
                       .tasks = engine_.tasks.size(),
-                      .fan_out = engine_.batch.fan_out(),
+                      .fan_out = backlog_.fan_out,
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit = engine_.waiting.patterns_over_limit()});
+}
+
+/// Sends what commits have left to be sent: messages of the outbox that waited for others or
+/// failed, webhooks that are due, tasks that a start has found or that take files. What cannot be
+/// read stays due, and /readyz says so.
+void Processor::send_backlog() {
+  Status sent;
+  // What a lost batch had is taken in again first: a change of the stream may put messages back
+  // that come before those that wait, and an acknowledgement may change what is to be sent.
+  if (sends_ && left_.acks.empty() && left_.stream_changes.empty()) {
+    note_first(sent, "the outbox",
+               engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), note_damage_));
+  }
+  note_first(sent, "the events for webhooks", engine_.hooks.pump(engine_.tx, time_));
+  // Not before the timers that were due at the start: they may end it.
+  if (fired_) note_first(sent, "the tasks", engine_.tasks.hand_out_due(engine_.tx));
+  note_unsent(sent);
 }
 
 // A batch that did not reach the disk.
@@ -371,11 +377,7 @@ void Processor::make_room(Work& work) {
   std::move(kept, work.commands.end(), std::back_inserter(room.commands));
   work.commands.erase(kept, work.commands.end());
 
-  Status applied = applier_.apply_acks(room, time_, Outbox::Then::kErase);
-  engine_.outbox.drop_kept(engine_.tx);
-  if (applied) applied = applier_.apply_commands(room.commands, time_);
-  if (applied) applied = engine_.batch.purge();
-  Result<BatchOutcome> outcome = commit(std::move(applied), time_, Limit::kPassed);
+  Result<BatchOutcome> outcome = commit(applier_.make_room(room, time_), Limit::kPassed);
   if (outcome) return finish(room.stream_changes, *std::move(outcome));
   spdlog::error("nor could room be made: {}", outcome.error().message);
   forget_batch(room);

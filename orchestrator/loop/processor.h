@@ -1,6 +1,6 @@
-// Processor: the engine's thread, turn by turn: take the inputs that wait (intake.h), send what
-// earlier commits left to be sent, apply the inputs as one batch, commit it, perform what it asked
-// for (after_commit.h). Other threads reach it through the intake only.
+// Processor: the engine's thread, turn by turn: take the inputs that wait (intake.h), apply them as
+// one batch (work_applier.h), commit it, perform what it asked for (after_commit.h), send what
+// waited for others. Other threads reach it through the intake only.
 #pragma once
 
 #include <atomic>
@@ -92,14 +92,15 @@ class Processor {
   Status learn_from_death();
   void run();
   void measure_pressure();
+  bool is_due() const { return next_wake() == Duration(0); }
 
   // One turn, in this order.
   Work take_work();
   void note_work(Work& work);
   void keep_first(Work& work);
-  void send_backlog(const Work& work);
-  Result<BatchOutcome> commit(Status applied, TimePoint now, Limit limit);
+  Result<BatchOutcome> commit(Result<BatchOutcome> applied, Limit limit);
   void finish(const std::vector<StreamChange>& changes, BatchOutcome outcome);
+  void send_backlog();
 
   // A batch that did not reach the disk.
   void lose_batch(Work work, const Error& error);
@@ -112,6 +113,7 @@ class Processor {
   ProcessorParts parts_;
   Intake& intake_;
   EngineState engine_;
+  const OnDamage note_damage_ = engine_.damages.noting();
   Pressure pressure_;
   WorkApplier applier_;
   EndWaiters end_waiters_;
@@ -121,9 +123,9 @@ class Processor {
   size_t evaluating_ = 0;  ///< evaluations under way
   uint64_t careful_ = 0;   ///< so many inputs are yet to be applied one by one
   bool sends_ = false;     ///< the stream is open: what it may have lost of ours is known
-  /// The work in hand has acknowledgements that a lost batch had.
-  bool acks_again_ = false;
-  bool fired_ = false;  ///< timers that were due at the start have been fired
+  bool fired_ = false;     ///< timers that were due at the start have been fired
+  bool relieved_ = false;  ///< new work is taken again, and a turn has yet to take what waited
+  Backlog backlog_;        ///< as the last batch on disk left it
   std::vector<ContinueInput> unfinished_;
   Work left_;                          ///< that an earlier batch had no room for, or was lost with
   std::optional<Duration> retry_at_;   ///< as Clock::elapsed(); nothing is written before

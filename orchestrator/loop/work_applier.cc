@@ -14,21 +14,31 @@ namespace millrace {
 /// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
 /// come before them, timers, commands, results. Acknowledgements and what became of webhooks step
 /// no instance.
-Status WorkApplier::apply(Work& work, Work& left, TimePoint now) {
+Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {
   using Then = Outbox::Then;
-  TRY(apply_acks(work, now, pressure_.store_is_full() ? Then::kErase : Then::kKeep));
+  const TimePoint now = turn.now;
+  TRY(apply_acks(work, now, turn.store_is_full ? Then::kErase : Then::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
-  if (!pressure_.is_on()) TRY(engine_.batch.go_on(now));
+  if (turn.backlog.has_steps && turn.takes_new_work) TRY(engine_.batch.go_on(now));
   for (const ContinueInput& one : work.continues) TRY(engine_.batch.apply(now, one));
-  TRY(apply_deliveries(work.deliveries, left, now));
-  TRY(fire_until(now, now, is_behind(left)));
+  TRY(apply_deliveries(work.deliveries, left, turn));
+  TRY(fire_until(now, turn, is_behind(left)));
   TRY(apply_commands(work.commands, now));
   for (const EvaluatedInput& one : work.evaluated) {
     TRY(engine_.batch.apply(now, one));
     crash_point(CrashPoint::kResultApplied);
   }
   TRY(apply_tasks(work.tasks, now));
-  return engine_.batch.purge();
+  if (turn.backlog.has_purges) TRY(engine_.batch.purge());
+  return engine_.batch.finish(now);
+}
+
+Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
+  TRY(apply_acks(work, now, Outbox::Then::kErase));
+  engine_.outbox.drop_kept(engine_.tx);
+  TRY(apply_commands(work.commands, now));
+  TRY(engine_.batch.purge());
+  return engine_.batch.finish(now);
 }
 
 /// Acknowledgements count first: those that came before the stream was asked for its state say what
@@ -59,20 +69,21 @@ Status WorkApplier::apply_webhook_results(const std::vector<WebhookResult>& resu
 }
 
 /// As many as one batch should; the others are left for the next one.
-Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left, TimePoint now) {
+Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left,
+                                     const TurnState& turn) {
   auto next = deliveries.begin();
-  for (; next != deliveries.end() && !engine_.batch.is_full(); ++next) TRY(apply(*next, now));
+  for (; next != deliveries.end() && !engine_.batch.is_full(); ++next) TRY(apply(*next, turn));
   left.deliveries.insert(left.deliveries.begin(), std::make_move_iterator(next),
                          std::make_move_iterator(deliveries.end()));
   deliveries.erase(next, deliveries.end());
   return {};
 }
 
-Status WorkApplier::apply(const Delivery& delivery, TimePoint now) {
-  if (const auto* event = std::get_if<EventInput>(&delivery)) return apply_event(*event, now);
+Status WorkApplier::apply(const Delivery& delivery, const TurnState& turn) {
+  if (const auto* event = std::get_if<EventInput>(&delivery)) return apply_event(*event, turn);
   if (const auto* unreadable = std::get_if<UnreadableInput>(&delivery)) {
     caught_up_ = !unreadable->more;
-    return engine_.batch.apply(now, *unreadable);
+    return engine_.batch.apply(turn.now, *unreadable);
   }
   const auto* const opened = std::get_if<StreamOpened>(&delivery);
   caught_up_ = std::holds_alternative<CaughtUp>(delivery);
@@ -84,9 +95,10 @@ Status WorkApplier::apply(const Delivery& delivery, TimePoint now) {
   return {};
 }
 
-Status WorkApplier::apply_event(const EventInput& event, TimePoint now) {
+Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) {
+  const TimePoint now = turn.now;
   // What the stream still holds comes behind this one.
-  TRY(fire_until(std::min(event.stamped, now), now, false));
+  TRY(fire_until(std::min(event.stamped, now), turn, false));
   caught_up_ = !event.more;
   if (event.sequence == poison_) {
     return engine_.batch.apply(
@@ -109,15 +121,15 @@ bool WorkApplier::is_behind(const Work& left) const {
 
 /// Fires what is due at `time`; with `hold`, what an event may overtake is held back. Ticks of
 /// schedules wait as long as new work has to: then they come as one (Schedules).
-Status WorkApplier::fire_until(TimePoint time, TimePoint now, bool hold) {
-  const bool ticks = !pressure_.is_on();
+Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
+  const bool ticks = turn.takes_new_work;
   for (TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
-    if (hold && TRY(engine_.batch.may_be_overtaken(now, timer))) {
+    if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
       engine_.timers.hold(std::move(timer));
     } else if (!ticks && is_tick(timer)) {
       engine_.timers.put_back_tick(std::move(timer));
     } else {
-      TRY(engine_.batch.apply(now, timer));
+      TRY(engine_.batch.apply(turn.now, timer));
       crash_point(CrashPoint::kTimerApplied);
     }
   }

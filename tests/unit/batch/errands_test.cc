@@ -41,9 +41,9 @@ class ErrandsTest : public DraftTest {
 TEST_F(ErrandsTest, StartAChildAndTellItsCallerHowItEnded) {
   define(kChild);
   const InstanceId parent = start(define(kParent));
-  EXPECT_FALSE(errands.empty());
+  EXPECT_FALSE(draft.errands.empty());
   run();
-  EXPECT_TRUE(errands.empty());
+  EXPECT_TRUE(draft.errands.empty());
   EXPECT_EQ(status_of(parent), "complete");
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
   EXPECT_EQ(rows_of(Table::kInbox), 0U);
@@ -68,7 +68,7 @@ TEST_F(ErrandsTest, ThatAreStoredAreFoundByTheNextProcess) {
   run(0);
   lose_draft();
   ASSERT_TRUE(errands.load());
-  EXPECT_FALSE(errands.empty());
+  EXPECT_FALSE(draft.errands.empty());
   EXPECT_TRUE(recent.wants(space, "go")) << "the child that is to start misses nothing";
   run();
   EXPECT_EQ(stored_living().size(), 2U);
