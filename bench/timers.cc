@@ -72,7 +72,8 @@ class DurableTimers {
   ScratchFolder folder_ = make_run_folder();
   std::unique_ptr<Environment> environment_;
   std::optional<Transaction> tx_;
-  Waiting waiting_;
+  BatchCount batches_;
+  Waiting waiting_{batches_};
   std::vector<TimerInput> due_;
   std::string event_ = with_key("later", "1", "k");
   uint64_t last_ = 0;

@@ -43,23 +43,17 @@ Status Batch::load() {
   errands_.begin_batch(limits_.errands);
   TRY(purges_.load());
   TRY(errands_.load());
-  TRY(fan_outs_.load());
-  committed();
-  return {};
-}
-
-void Batch::committed() {
-  committed_cursor_ = draft_.cursor;
-  committed_cursor_moved_ = cursor_moved_;
-  purges_.committed();
+  return fan_outs_.load();
 }
 
 Status Batch::undo() {
   instances_.clear();
   draft_.counters.clear();
   draft_.outcome = {};
-  draft_.cursor = committed_cursor_;
-  cursor_moved_ = committed_cursor_moved_;
+  if (const auto before = before_.take()) {
+    draft_.cursor = before->cursor;
+    cursor_moved_ = before->moved;
+  }
   woken_ = 0;
   errands_.begin_batch(limits_.errands);
   purges_.undo();
@@ -103,11 +97,19 @@ Status Batch::set_aside(const HookRecord& hook, const Error& reason) {
 
 void Batch::stream_opened(const Cursor& position) {
   if (draft_.cursor == position) return;
+  note_cursor();
   draft_.cursor = position;
   cursor_moved_ = true;
 }
 
+/// Before the batch in hand changes it.
+void Batch::note_cursor() {
+  auto* const before = before_.now();
+  if (before != nullptr && !*before) *before = {draft_.cursor, cursor_moved_};
+}
+
 void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
+  note_cursor();
   draft_.cursor.sequence = sequence;
   draft_.cursor.stamped = stamped;
   cursor_moved_ = true;
@@ -435,6 +437,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   const bool nothing_else = draft_.tx.write_set().empty();
   if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {
     if (nothing_else) crash_point(CrashPoint::kCursorAlone);
+    note_cursor();
     write_cursor(draft_.tx, draft_.cursor);
     cursor_moved_ = false;
     batches_without_effect_ = 0;

@@ -34,7 +34,8 @@ inline constexpr std::string_view kPoison = "millrace.poison";
 
 class Batch {
  public:
-  Batch(BatchParts parts, BatchLimits limits) : draft_(std::move(parts)), limits_(limits) {}
+  Batch(BatchParts parts, BatchLimits limits)
+      : draft_(std::move(parts)), limits_(limits), before_(draft_.batches) {}
 
   /// Begins at the stored cursor, with what the store says is unfinished. The caches are loaded.
   Status load();
@@ -75,8 +76,6 @@ class Batch {
   /// Writes what the batch gathered; the caller commits.
   Result<BatchOutcome> finish(TimePoint now);
 
-  /// What finish() has written is on disk.
-  void committed();
   /// The batch is lost. The caches are as the store by then.
   Status undo();
 
@@ -115,6 +114,7 @@ class Batch {
   /// Whether the event, which is `kept` or not, woke it.
   Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
   void moved_to(uint64_t sequence, TimePoint stamped);
+  void note_cursor();
 
   Draft draft_;
   RouteViews views_{draft_.catalog, draft_.waiting, draft_.recent, draft_.dedupe};
@@ -128,8 +128,11 @@ class Batch {
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written
   /// As the last commit left them. The cursor may be ahead of the one that is written.
-  Cursor committed_cursor_;
-  bool committed_cursor_moved_ = false;
+  struct CursorBefore {
+    Cursor cursor;
+    bool moved = false;
+  };
+  BatchNotes<std::optional<CursorBefore>> before_;
   uint32_t batches_without_effect_ = 0;
 };
 

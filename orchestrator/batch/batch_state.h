@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "model/dead_letter.h"
 #include "model/effect.h"
@@ -110,6 +111,7 @@ struct BatchParts {
   Hooks& hooks;
   InHand& in_hand;
   Damages& damages;
+  const BatchCount& batches;
   IdMaker make_id;
   std::string id_key;  ///< Lookup::id_key
   EngineLimits limits;

@@ -213,7 +213,6 @@ Result<bool> Instances::offer_recent(TimePoint now, Touched& touched) {
 
 Result<bool> Instances::step_once(TimePoint now, Touched& touched, const Stimulus& stimulus) {
   Instance& instance = touched.instance;
-  if (has_ended(instance.status) != revives(stimulus)) return false;
   const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
   draft_.in_hand.stepping({instance.space, instance.id});
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, draft_.limits);

@@ -171,24 +171,34 @@ bool Purges::is_erasing(NamespaceNumber space) const {
   });
 }
 
+/// Notes what there is to do before the batch in hand changes it.
+void Purges::note_change() {
+  auto* const before = before_.now();
+  if (before != nullptr && !*before) *before = jobs_;
+}
+
 void Purges::begin(NamespaceNumber space, const std::string& name) {
   const Purge purge{.kind = Purge::Kind::kNamespace,
                     .number = static_cast<uint64_t>(space),
                     .record = {.space = name}};
   write_purge(draft_.tx, purge);
-  jobs_.push_front({.purge = purge});
+  note_change();
+  jobs_.push_front({.purge = purge, .begun_in = draft_.batches.now()});
 }
 
 void Purges::begin_history(uint64_t row) {
   const Purge purge{.kind = Purge::Kind::kHistory, .number = row, .record = {}};
   write_purge(draft_.tx, purge);
-  jobs_.push_back({.purge = purge});
+  note_change();
+  jobs_.push_back({.purge = purge, .begun_in = draft_.batches.now()});
 }
 
 Status Purges::go_on() {
   PurgeBudget budget;
   const size_t most = budget.rows;
-  while (!jobs_.empty() && !jobs_.front().is_new && !budget.is_spent()) {
+  const uint64_t batch = draft_.batches.now();
+  note_change();
+  while (!jobs_.empty() && jobs_.front().begun_in != batch && !budget.is_spent()) {
     if (!TRY(run(jobs_.front(), budget))) break;
     erase_purge(draft_.tx, jobs_.front().purge);
     jobs_.pop_front();
@@ -204,11 +214,12 @@ Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& sp
       .record = {
           .space = space, .workflow = workflow.id, .up_to = TRY(draft_.last(Counter::kGrouped))}};
   write_purge(draft_.tx, purge);
+  note_change();
   // One that is under way has the same row: it goes on as this one.
   std::erase_if(jobs_, [&](const Job& job) {
     return job.purge.kind == purge.kind && job.purge.number == purge.number;
   });
-  jobs_.push_back({.purge = purge});
+  jobs_.push_back({.purge = purge, .begun_in = draft_.batches.now()});
   return {};
 }
 

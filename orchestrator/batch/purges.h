@@ -19,7 +19,7 @@ namespace millrace {
 
 class Purges {
  public:
-  Purges(Draft& draft, Groups& groups) : draft_(draft), groups_(groups) {}
+  Purges(Draft& draft, Groups& groups) : draft_(draft), groups_(groups), before_(draft.batches) {}
 
   /// Finds what is left to do. A row that would erase what was not deleted is set aside, and where
   /// rows are of a namespace that is neither there nor being erased, the server is not ready. The
@@ -30,12 +30,10 @@ class Purges {
   Status go_on();
   bool empty() const { return jobs_.empty(); }
 
-  /// The batch in hand is on disk, or it is lost.
-  void committed() {
-    for (Job& job : jobs_) job.is_new = false;
-    if (!jobs_.empty() || !committed_.empty()) committed_ = jobs_;
+  /// The batch in hand is lost.
+  void undo() {
+    if (auto before = before_.take()) jobs_ = *std::move(before);
   }
-  void undo() { jobs_ = committed_; }
 
   /// The namespace has no living instance and is being deleted. `name` is empty where it is not
   /// known any more.
@@ -65,11 +63,12 @@ class Purges {
     Purge purge;
     Step step = Step::kTasks;
     std::string at;  ///< the key to go on from
-    /// Of the batch in hand, which writes the instances that it has touched at its end: what is
-    /// erased before would be there again.
-    bool is_new = true;
+    /// The batch that began it. It writes the instances that it has touched at its end: what is
+    /// erased before would be there again. 0: an earlier life.
+    uint64_t begun_in = 0;
   };
 
+  void note_change();
   Status check(const Purge& purge) const;
   Status check_namespace(const Purge& purge) const;
   Status hold_lost() const;
@@ -87,7 +86,7 @@ class Purges {
   Draft& draft_;
   Groups& groups_;
   std::deque<Job> jobs_;
-  std::deque<Job> committed_;  ///< as the last commit left them
+  BatchNotes<std::optional<std::deque<Job>>> before_;  ///< as the last commit left them
 };
 
 }  // namespace millrace

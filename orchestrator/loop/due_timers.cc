@@ -17,10 +17,13 @@ std::vector<TimerInput> DueTimers::take(TimePoint time, With with) {
     const auto end = std::find_if(held_.begin(), held_.end(),
                                   [&](const TimerInput& timer) { return timer.deadline > time; });
     due.insert(due.begin(), held_.begin(), end);
-    released_.insert(released_.end(), held_.begin(), end);
+    if (Changes* const changes = changes_.now()) {
+      changes->released.insert(changes->released.end(), held_.begin(), end);
+    }
     held_.erase(held_.begin(), end);
   }
-  if (with.ticks) {
+  if (with.ticks && !ticks_.empty()) {
+    note_ticks();
     due.insert(due.end(), std::make_move_iterator(ticks_.begin()),
                std::make_move_iterator(ticks_.end()));
     ticks_.clear();
@@ -30,7 +33,18 @@ std::vector<TimerInput> DueTimers::take(TimePoint time, With with) {
 
 void DueTimers::hold(TimerInput timer) {
   held_.push_back(std::move(timer));
-  ++newly_held_;
+  if (Changes* const changes = changes_.now()) ++changes->newly_held;
+}
+
+void DueTimers::put_back_tick(TimerInput tick) {
+  note_ticks();
+  ticks_.push_back(std::move(tick));
+}
+
+/// Before the batch in hand changes them.
+void DueTimers::note_ticks() {
+  Changes* const changes = changes_.now();
+  if (changes != nullptr && !changes->ticks) changes->ticks = ticks_;
 }
 
 bool DueTimers::has_tick_of(WorkflowNumber workflow) const {
@@ -42,20 +56,14 @@ bool DueTimers::has_tick_of(WorkflowNumber workflow) const {
 void DueTimers::clear() {
   held_.clear();
   ticks_.clear();
-  committed();
-}
-
-void DueTimers::committed() {
-  released_.clear();
-  newly_held_ = 0;
-  ticks_before_ = ticks_;
+  changes_.take();
 }
 
 void DueTimers::undo() {
-  held_.erase(held_.end() - static_cast<ptrdiff_t>(newly_held_), held_.end());
-  held_.insert(held_.begin(), released_.begin(), released_.end());
-  ticks_ = ticks_before_;
-  committed();
+  Changes changes = changes_.take();
+  held_.erase(held_.end() - static_cast<ptrdiff_t>(changes.newly_held), held_.end());
+  held_.insert(held_.begin(), changes.released.begin(), changes.released.end());
+  if (changes.ticks) ticks_ = *std::move(changes.ticks);
 }
 
 }  // namespace millrace

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "base/batch_notes.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "orchestrator/memory/due_timer.h"
@@ -18,7 +20,7 @@ bool is_tick(const TimerInput& timer);
 
 class DueTimers {
  public:
-  explicit DueTimers(Waiting& waiting) : waiting_(waiting) {}
+  DueTimers(Waiting& waiting, const BatchCount& batches) : waiting_(waiting), changes_(batches) {}
 
   /// Which of those that were put back come with take().
   struct With {
@@ -32,26 +34,29 @@ class DueTimers {
   /// It waits until the stream was read so far.
   void hold(TimerInput timer);
   /// It waits until new work is taken.
-  void put_back_tick(TimerInput tick) { ticks_.push_back(std::move(tick)); }
+  void put_back_tick(TimerInput tick);
 
   bool has_tick_of(WorkflowNumber workflow) const;
 
   /// Forgets what was put back.
   void clear();
-  /// The batch is on disk.
-  void committed();
-  /// It is lost: what was put back is as before. What it took from the wait index is the caller's
-  /// to arm again (Waiting::undo).
+  /// The batch is lost: what was put back is as before. What it took from the wait index is the
+  /// caller's to arm again (Waiting::undo).
   void undo();
 
  private:
+  /// What the batch in hand has changed.
+  struct Changes {
+    std::vector<TimerInput> released;              ///< from the front of held_
+    size_t newly_held = 0;                         ///< at the end of held_
+    std::optional<std::vector<TimerInput>> ticks;  ///< before it
+  };
+  void note_ticks();
+
   Waiting& waiting_;
   std::vector<TimerInput> held_;
   std::vector<TimerInput> ticks_;
-  // What the batch in hand has done to them.
-  std::vector<TimerInput> released_;  ///< from the front of held_
-  size_t newly_held_ = 0;             ///< at the end of held_
-  std::vector<TimerInput> ticks_before_;
+  BatchNotes<Changes> changes_;
 };
 
 }  // namespace millrace

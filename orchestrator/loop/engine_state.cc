@@ -5,10 +5,13 @@ namespace millrace {
 EngineState::EngineState(EngineParts parts, const EngineOptions& options)
     : clock(parts.clock),
       tx(parts.environment),
-      catalog(parts.definitions),
-      dedupe(options.dedupe),
-      tasks(parts.functions, catalog, parts.clock, parts.begun_tasks, damages),
-      hooks(parts.webhooks, catalog, damages, std::move(parts.on_webhook_result)),
+      catalog(parts.definitions, batches),
+      waiting(batches),
+      living(batches),
+      dedupe(options.dedupe, batches),
+      recent(damages, batches),
+      tasks(parts.functions, catalog, parts.clock, parts.begun_tasks, damages, batches),
+      hooks(parts.webhooks, catalog, damages, batches, std::move(parts.on_webhook_result)),
       outbox(parts.publisher, options.kept, std::move(parts.on_ack)),
       batch({.tx = tx,
              .catalog = catalog,
@@ -20,21 +23,11 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options)
              .hooks = hooks,
              .in_hand = in_hand,
              .damages = damages,
+             .batches = batches,
              .make_id = std::move(parts.make_id),
              .id_key = std::move(parts.id_key),
              .limits = options.engine},
-            options.batch) {}
-
-void EngineState::committed() {
-  catalog.committed();
-  waiting.committed();
-  living.committed();
-  dedupe.committed();
-  recent.committed();
-  tasks.committed();
-  hooks.committed();
-  batch.committed();
-  timers.committed();
-}
+            options.batch),
+      timers(waiting, batches) {}
 
 }  // namespace millrace

@@ -1,14 +1,13 @@
 // EngineState: all that the engine's thread holds: the transaction, what memory keeps of the store,
-// and what is to leave. Each member changes with the batch in hand; once that is on disk
-// committed() makes the changes final, and where it is lost undo() (lost_batch.h) takes back what
-// it changed. Engine thread only, but for `damages`.
+// and what is to leave. Each member changes with the batch in hand; where that is lost, undo()
+// (lost_batch.h) takes back what it changed. Engine thread only, but for `damages`.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
-#include "base/result.h"
+#include "base/batch_notes.h"
 #include "orchestrator/batch/batch.h"
 #include "orchestrator/batch/crash_note.h"
 #include "orchestrator/loop/due_timers.h"
@@ -52,21 +51,20 @@ struct EngineState {
   EngineState(EngineParts parts, const EngineOptions& options);
 
   const Clock& clock;
+  BatchCount batches;
   Damages damages;
   Transaction tx;
   Catalog catalog;
   Waiting waiting;
   Living living;
   Dedupe dedupe;
-  Recent recent{damages};
+  Recent recent;
   Tasks tasks;
   Hooks hooks;
   InHand in_hand;
   Outbox outbox;
   Batch batch;
-  DueTimers timers{waiting};
-
-  void committed();
+  DueTimers timers;
 };
 
 }  // namespace millrace

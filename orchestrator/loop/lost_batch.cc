@@ -65,7 +65,7 @@ Status undo(EngineState& engine) {
   TRY(restore_delayed(engine, changes.delayed));
   TRY(restore_grouped(engine, changes.grouped));
   TRY(engine.batch.undo());
-  engine.committed();
+  engine.batches.begin();  // what was taken back is no change of the next one
   return {};
 }
 

@@ -274,7 +274,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
   }
   crash_point(CrashPoint::kFinished);
   TRY(engine_.tx.commit(limit));
-  engine_.committed();
+  engine_.batches.begin();
   return outcome;
 }
 

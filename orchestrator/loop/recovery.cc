@@ -118,6 +118,8 @@ Status check_store(EngineState& engine) {
 }
 
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {
+  engine.tasks.undo();  // of which tasks somebody has begun with no row tells
+  engine.batches.end();
   engine.waiting.clear();
   engine.living.clear();
   engine.timers.clear();
@@ -146,7 +148,7 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_
   TRY(load_numbered_timers(engine));
   TRY(make_default_namespace(engine));
   TRY(engine.batch.load());
-  engine.committed();
+  engine.batches.begin();
   return unfinished;
 }
 

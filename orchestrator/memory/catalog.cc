@@ -39,17 +39,19 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
 
 }  // namespace
 
-std::set<WorkflowNumber>& Catalog::note_change() {
-  if (!changed_) changed_.emplace();
-  return *changed_;
+void Catalog::note_change(std::optional<WorkflowNumber> workflow) {
+  Changes* const changes = changes_.now();
+  if (changes == nullptr) return;
+  changes->any = true;
+  if (workflow) changes->workflows.insert(*workflow);
 }
 
 Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
-  if (!changed_) return std::set<WorkflowNumber>();
-  const std::set<WorkflowNumber> changed = *std::exchange(changed_, std::nullopt);
+  const Changes changes = changes_.take();
+  if (!changes.any) return std::set<WorkflowNumber>();
   TRY(load(view));
   // Numbers of revisions and workflows that never came to be are given again.
-  for (const WorkflowNumber workflow : changed) {
+  for (const WorkflowNumber workflow : changes.workflows) {
     const WorkflowEntry* const entry = find_workflow(workflow);
     const uint32_t latest = entry != nullptr ? entry->latest : 0;
     definitions_.forget_newer(workflow, latest);
@@ -58,11 +60,11 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
       return revision.workflow == workflow && revision.number > latest;
     });
   }
-  return changed;
+  return changes.workflows;
 }
 
 Status Catalog::load(const View& view) {
-  changed_.reset();
+  changes_.take();
   spaces_.clear();
   space_names_.clear();
   workflows_.clear();
@@ -227,10 +229,10 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
   const auto found = space_names_.find(space);
   if (found == space_names_.end()) return;
   erase_namespace(tx, found->second);
-  std::set<WorkflowNumber>& changed = note_change();
+  note_change();
   std::erase_if(workflows_, [&](const auto& one) {
     if (one.second.space != space) return false;
-    changed.insert(one.first);
+    note_change(one.first);
     return true;
   });
   std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
@@ -255,7 +257,7 @@ Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::s
     write_counter(tx, Counter::kWorkflow, number);
     entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
   }
-  note_change().insert(entry.number);
+  note_change(entry.number);
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
   write(tx, entry);
@@ -276,7 +278,7 @@ void Catalog::write(Transaction& tx, const WorkflowEntry& entry) {
 void Catalog::renew_groups(Transaction& tx, WorkflowNumber number) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
-  note_change().insert(number);
+  note_change(number);
   found->second.groups_from = found->second.latest;
   write(tx, found->second);
 }
@@ -284,7 +286,7 @@ void Catalog::renew_groups(Transaction& tx, WorkflowNumber number) {
 void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
-  note_change().insert(number);
+  note_change(number);
   WorkflowEntry& entry = found->second;
   entry.paused = paused;
   write(tx, entry);
@@ -293,7 +295,7 @@ void Catalog::pause_workflow(Transaction& tx, WorkflowNumber number, bool paused
 void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
-  note_change().insert(number);
+  note_change(number);
   erase_workflow(tx, found->second.space, found->second.id);
   by_id_.erase(std::pair(found->second.space, found->second.id));
   workflows_.erase(found);

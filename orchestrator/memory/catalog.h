@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/definition_cache.h"
@@ -38,15 +39,15 @@ struct WorkflowEntry {
 
 class Catalog {
  public:
-  /// `definitions` outlives it.
-  explicit Catalog(DefinitionCache& definitions) : definitions_(definitions) {}
+  /// Both outlive it.
+  Catalog(DefinitionCache& definitions, const BatchCount& batches)
+      : definitions_(definitions), changes_(batches) {}
 
   /// Reads everything but the definitions, which are loaded when they are asked for.
   Status load(const View& view);
 
-  /// The batch in hand is on disk.
-  void committed() { changed_.reset(); }
-  /// It is lost: nothing of it is known any more. Returns the workflows that it has changed.
+  /// The batch in hand is lost: nothing of it is known any more. Returns the workflows that it has
+  /// changed.
   Result<std::set<WorkflowNumber>> undo(const View& view);
 
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
@@ -100,11 +101,16 @@ class Catalog {
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:
-  std::set<WorkflowNumber>& note_change();
+  /// What the batch in hand has changed.
+  struct Changes {
+    bool any = false;  ///< a namespace or its settings, or the workflows:
+    std::set<WorkflowNumber> workflows;
+  };
+  void note_change(std::optional<WorkflowNumber> workflow = std::nullopt);
   static void write(Transaction& tx, const WorkflowEntry& entry);
 
   DefinitionCache& definitions_;
-  std::optional<std::set<WorkflowNumber>> changed_;  ///< by the batch; none: nor anything else
+  BatchNotes<Changes> changes_;
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
   std::map<NamespaceNumber, std::string> space_names_;
   std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any

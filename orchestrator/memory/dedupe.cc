@@ -27,7 +27,7 @@ Status Dedupe::load(const View& view, const OnDamage& damaged) {
   set_.clear();
   rows_.clear();
   batch_.clear();
-  undo_ = {};
+  undo_.take();
   return each_dedupe(
       view,
       [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
@@ -38,7 +38,8 @@ Status Dedupe::load(const View& view, const OnDamage& damaged) {
 }
 
 void Dedupe::add(const Fingerprint& event) {
-  if (set_.insert(event).second) undo_.added.push_back(event);
+  const bool is_new = set_.insert(event).second;
+  if (Undo* const undo = undo_.now(); undo != nullptr && is_new) undo->added.push_back(event);
   batch_.push_back(event);
 }
 
@@ -59,7 +60,7 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
     events = TRY(read_dedupe(tx, time, sequence));
   } else {
     rows_.push_back(row);
-    undo_.has_row = true;
+    if (Undo* const undo = undo_.now()) undo->has_row = true;
   }
   events.insert(events.end(), batch_.begin(), batch_.end());
   write_dedupe(tx, time, sequence, events);
@@ -74,23 +75,23 @@ Status Dedupe::forget_oldest(Transaction& tx) {
   for (const Fingerprint& event : events) set_.erase(event);
   erase_dedupe(tx, row.time, row.sequence);
   rows_.pop_front();
-  undo_.forgotten.push_back({row, std::move(events)});
+  if (Undo* const undo = undo_.now()) undo->forgotten.push_back({row, std::move(events)});
   return {};
 }
 
 void Dedupe::undo() {
   batch_.clear();
-  if (undo_.has_row && rows_.empty()) {
-    undo_.forgotten.pop_back();  // the batch forgot its own row
-  } else if (undo_.has_row) {
+  Undo undo = undo_.take();
+  if (undo.has_row && rows_.empty()) {
+    undo.forgotten.pop_back();  // the batch forgot its own row
+  } else if (undo.has_row) {
     rows_.pop_back();
   }
-  for (const Fingerprint& event : undo_.added) set_.erase(event);
-  for (auto one = undo_.forgotten.rbegin(); one != undo_.forgotten.rend(); ++one) {
+  for (const Fingerprint& event : undo.added) set_.erase(event);
+  for (auto one = undo.forgotten.rbegin(); one != undo.forgotten.rend(); ++one) {
     set_.insert(one->events.begin(), one->events.end());
     rows_.push_front(one->row);
   }
-  undo_ = {};
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "base/batch_notes.h"
 #include "base/bytes.h"
 #include "base/defaults.h"
 #include "base/event.h"
@@ -30,7 +31,7 @@ struct DedupeWindow {
 
 class Dedupe {
  public:
-  explicit Dedupe(DedupeWindow window) : window_(window) {}
+  Dedupe(DedupeWindow window, const BatchCount& batches) : window_(window), undo_(batches) {}
 
   Status load(const View& view, const OnDamage& damaged = nullptr);
 
@@ -46,8 +47,7 @@ class Dedupe {
   /// `sequence` are of the batch's last event.
   Status end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
-  /// The batch is on disk, or it is lost.
-  void committed() { undo_ = {}; }
+  /// The batch is lost.
   void undo();
 
  private:
@@ -79,7 +79,7 @@ class Dedupe {
   boost::unordered_flat_set<Fingerprint, Hash> set_;
   std::deque<Row> rows_;  // oldest first
   std::vector<Fingerprint> batch_;
-  Undo undo_;
+  BatchNotes<Undo> undo_;
 };
 
 }  // namespace millrace

@@ -31,7 +31,7 @@ Status Recent::load(const View& view) {
   held_.clear();
   kept_.clear();
   known_.clear();
-  undo_.reset();
+  undo_.take();
   last_ = TRY(read_counter(view, Counter::kRecent));
   TRY(each_recent(
       view,
@@ -54,7 +54,7 @@ void Recent::forget(const InstanceId& instance) {
   const auto found = on_their_way_.find(instance);
   if (found == on_their_way_.end()) return;
   const OnItsWay& one = found->second;
-  if (undo_) undo_->instances.emplace_back(one.space, instance);
+  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(one.space, instance);
   froms_.erase(froms_.find(one.from));
   for (const std::string& type : *one.types) {
     const auto awaited = awaited_.find(std::pair(one.space, type));
@@ -66,7 +66,7 @@ void Recent::forget(const InstanceId& instance) {
 void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
   forget(instance.id);
   if (!is_on_its_way(instance) || types->empty()) return;
-  if (undo_) undo_->instances.emplace_back(instance.space, instance.id);
+  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(instance.space, instance.id);
   froms_.insert(instance.listen_from);
   for (const std::string& type : *types) ++awaited_[std::pair(instance.space, type)];
   on_their_way_.emplace(instance.id,
@@ -105,6 +105,7 @@ void Recent::let_go(uint64_t number) {
 
 void Recent::keep(Transaction& tx, NamespaceNumber space, const Event& event,
                   const Fingerprint& known_as) {
+  if (Undo* const undo = undo_.now(); undo != nullptr && !undo->last) undo->last = last_;
   const RecentPlace place{.space = space, .type = type_of(event.type), .number = ++last_};
   write_counter(tx, Counter::kRecent, last_);
   write_recent(tx, place, {.known_as = known_as, .event = encode_json_event(event)});
@@ -151,33 +152,25 @@ void Recent::trim(Transaction& tx) {
     if (!froms_.empty() && kept_.front().place.number > *froms_.begin()) return;
     erase_recent(tx, kept_.front().place);
     known_.erase(kept_.front().known_as);
-    if (undo_) undo_->trimmed.push_back(kept_.front());
+    if (Undo* const undo = undo_.now()) undo->trimmed.push_back(kept_.front());
     kept_.pop_front();
   }
-}
-
-void Recent::committed() {
-  undo_.emplace();
-  undo_->last = last_;
 }
 
 std::vector<std::pair<NamespaceNumber, InstanceId>> Recent::undo() {
   for (const auto& [number, held] : held_) froms_.erase(froms_.find(number - 1));
   held_.clear();
-  if (!undo_) return {};
-  for (; !kept_.empty() && kept_.back().place.number > undo_->last; kept_.pop_back()) {
+  Undo undo = undo_.take();
+  last_ = undo.last.value_or(last_);
+  for (; !kept_.empty() && kept_.back().place.number > last_; kept_.pop_back()) {
     known_.erase(kept_.back().known_as);
   }
-  for (auto one = undo_->trimmed.rbegin(); one != undo_->trimmed.rend(); ++one) {
-    if (one->place.number > undo_->last) continue;  // kept and trimmed in the same batch
+  for (auto one = undo.trimmed.rbegin(); one != undo.trimmed.rend(); ++one) {
+    if (one->place.number > last_) continue;  // kept and trimmed in the same batch
     known_.insert(one->known_as);
     kept_.push_front(*one);
   }
-  last_ = undo_->last;
-  std::vector<std::pair<NamespaceNumber, InstanceId>> instances =
-      std::exchange(undo_->instances, {});
-  committed();
-  return instances;
+  return std::move(undo.instances);
 }
 
 }  // namespace millrace

@@ -18,6 +18,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "base/batch_notes.h"
 #include "base/bytes.h"
 #include "base/event.h"
 #include "base/result.h"
@@ -41,7 +42,7 @@ bool is_on_its_way(const Instance& instance);
 
 class Recent {
  public:
-  explicit Recent(Damages& damages) : damages_(damages) {}
+  Recent(Damages& damages, const BatchCount& batches) : damages_(damages), undo_(batches) {}
 
   /// Reads what is kept; the instances are to be shown by update().
   Status load(const View& view);
@@ -79,10 +80,8 @@ class Recent {
   /// Erases what nobody can want any more, as much as one batch should.
   void trim(Transaction& tx);
 
-  /// The batch in hand is on disk; from the first time on it is known what one changes.
-  void committed();
-  /// It is lost: what is kept is as before. Nothing is held any more, and the instances that it
-  /// returns are to be shown again, or forgotten.
+  /// The batch in hand is lost: what is kept is as before. Nothing is held any more, and the
+  /// instances that it returns are to be shown again, or forgotten.
   std::vector<std::pair<NamespaceNumber, InstanceId>> undo();
 
  private:
@@ -98,14 +97,14 @@ class Recent {
 
   /// What the batch in hand has changed.
   struct Undo {
-    uint64_t last = 0;  ///< before it
+    std::optional<uint64_t> last;  ///< before it kept anything
     std::vector<Kept> trimmed;
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
 
   Damages& damages_;
   uint64_t last_ = 0;
-  std::optional<Undo> undo_;
+  BatchNotes<Undo> undo_;
   boost::unordered_flat_map<InstanceId, OnItsWay, std::hash<InstanceId>> on_their_way_;
   /// How many of them may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;

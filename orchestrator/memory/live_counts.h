@@ -7,15 +7,18 @@
 #include <map>
 #include <utility>
 
+#include "base/batch_notes.h"
 #include "model/instance.h"
 
 namespace millrace {
 
 class Living {
  public:
+  explicit Living(const BatchCount& batches) : added_(batches) {}
+
   void clear() {
     counts_.clear();
-    batch_.clear();
+    added_.take();
   }
 
   void began(WorkflowNumber workflow) { change(workflow, 1); }
@@ -24,10 +27,9 @@ class Living {
     if (any(workflow)) change(workflow, -1);
   }
 
-  /// The batch in hand is on disk, or it is lost.
-  void committed() { batch_.clear(); }
+  /// The batch in hand is lost.
   void undo() {
-    for (const auto& [workflow, by] : std::exchange(batch_, {})) add(workflow, -by);
+    for (const auto& [workflow, by] : added_.take()) add(workflow, -by);
   }
 
   bool any(WorkflowNumber workflow) const { return counts_.contains(workflow); }
@@ -38,7 +40,7 @@ class Living {
 
  private:
   void change(WorkflowNumber workflow, int64_t by) {
-    batch_[workflow] += by;
+    if (auto* const added = added_.now()) (*added)[workflow] += by;
     add(workflow, by);
   }
   void add(WorkflowNumber workflow, int64_t by) {
@@ -48,7 +50,7 @@ class Living {
   }
 
   std::map<WorkflowNumber, size_t> counts_;
-  std::map<WorkflowNumber, int64_t> batch_;  ///< what it has added
+  BatchNotes<std::map<WorkflowNumber, int64_t>> added_;
 };
 
 }  // namespace millrace

@@ -40,7 +40,7 @@ TimerKey schedule(WorkflowNumber workflow) {
 }  // namespace
 
 void Waiting::clear() {
-  changes_.reset();
+  changes_.take();
   index_ = std::make_unique<ListenerIndex>();
   wheel_ = Wheel();
   slots_.clear();
@@ -53,7 +53,7 @@ void Waiting::clear() {
 
 Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
                           const std::vector<StartEvent>& events) {
-  if (changes_) changes_->workflows.push_back(workflow);
+  if (Changes* const changes = changes_.now()) changes->workflows.push_back(workflow);
   auto& handles = starts_[static_cast<uint32_t>(workflow)];
   for (const auto handle : handles) index_->remove(handle);
   handles.clear();
@@ -112,7 +112,7 @@ void Waiting::forget(const InstanceId& instance) {
 }
 
 Status Waiting::update(std::string_view space_name, const Instance& head) {
-  if (changes_) changes_->instances.emplace_back(head.space, head.id);
+  if (Changes* const changes = changes_.now()) changes->instances.emplace_back(head.space, head.id);
   if (head.listeners.empty() && head.timers.empty()) {
     forget(head.id);
     return {};
@@ -152,17 +152,18 @@ Status Waiting::listen(std::string_view space_name, const Instance& head, uint32
 }
 
 void Waiting::note(TimerKey key) {
-  if (!changes_) return;
+  Changes* const changes = changes_.now();
+  if (changes == nullptr) return;
   const uint64_t number = number_of(key);
   switch (kind_of(key)) {
     case kDelayedTimer:
-      return changes_->delayed.push_back(number);
+      return changes->delayed.push_back(number);
     case kGroupedTimer:
-      return changes_->grouped.push_back(number);
+      return changes->grouped.push_back(number);
     case kScheduleTimer:
-      return changes_->workflows.push_back(WorkflowNumber(number));
+      return changes->workflows.push_back(WorkflowNumber(number));
     default:
-      changes_->instances.emplace_back(waiters_[number].space, waiters_[number].id);
+      changes->instances.emplace_back(waiters_[number].space, waiters_[number].id);
   }
 }
 

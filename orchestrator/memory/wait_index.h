@@ -16,6 +16,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/attributes.h"
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
@@ -45,7 +46,7 @@ struct Targets {
 
 class Waiting {
  public:
-  Waiting() = default;
+  explicit Waiting(const BatchCount& batches) : changes_(batches) {}
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
@@ -84,10 +85,8 @@ class Waiting {
     std::vector<uint64_t> delayed;
     std::vector<uint64_t> grouped;
   };
-  /// It is on disk; from the first time on the changes are noted.
-  void committed() { changes_.emplace(); }
   /// It is lost: each of these is to be brought in step with its rows.
-  Changes undo() { return std::exchange(changes_, Changes()).value_or(Changes()); }
+  Changes undo() { return changes_.take(); }
 
   /// All that the event matches.
   Targets match(std::string_view space_name, const Attributes& event) const;
@@ -142,7 +141,7 @@ class Waiting {
   void disarm_numbered(TimerKey key);
   decltype(TimerInput::owner) owner_of(TimerKey key) const;
 
-  std::optional<Changes> changes_;
+  BatchNotes<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
   std::deque<Waiter> waiters_;  // a vector that grows would hold them twice

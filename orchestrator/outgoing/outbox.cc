@@ -234,9 +234,7 @@ void Outbox::take(uint64_t number, OutboxRecord record) {
 void Outbox::send(uint64_t number, OutboxRecord record) {
   crash_point(CrashPoint::kSending);
   under_way_.emplace(number, describe(record));
-  publisher_.publish(
-      std::move(record.message),
-      [settled = settled_, number](Result<PublishAck> ack) { settled(number, std::move(ack)); });
+  publisher_.publish(std::move(record.message), std::bind_front(settled_, number));
 }
 
 }  // namespace millrace

@@ -66,7 +66,6 @@ Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) 
 }  // namespace
 
 Status Tasks::load(const View& view) {
-  undo();  // of which tasks somebody has begun with no row tells
   tasks_.clear();
   silences_.clear();
   due_.clear();
@@ -97,12 +96,15 @@ Status Tasks::load(const View& view) {
 }
 
 void Tasks::note(const InstanceId& task) {
+  auto* const undo = undo_.now();
+  if (undo == nullptr) return;
   const auto found = tasks_.find(task);
-  undo_.emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
+  undo->emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
 }
 
 void Tasks::undo() {
-  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+  const auto undo = undo_.take();
+  for (auto one = undo.rbegin(); one != undo.rend(); ++one) {
     const auto& [id, before] = *one;
     const auto found = tasks_.find(id);
     if (found != tasks_.end() && found->second.silent_at) {
@@ -120,7 +122,6 @@ void Tasks::undo() {
     tasks_[id] = *before;
     if (before->silent_at) silences_.emplace(*before->silent_at, id);
   }
-  undo_.clear();
 }
 
 void Tasks::begin(Transaction& tx, const StartTask& task) {

@@ -16,6 +16,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "model/effect.h"
 #include "orchestrator/memory/catalog.h"
@@ -47,8 +48,13 @@ class Tasks {
  public:
   /// `begun` is kept in step, for other threads.
   Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun,
-        Damages& damages)
-      : runner_(runner), catalog_(catalog), clock_(clock), begun_(begun), damages_(damages) {}
+        Damages& damages, const BatchCount& batches)
+      : runner_(runner),
+        catalog_(catalog),
+        clock_(clock),
+        begun_(begun),
+        damages_(damages),
+        undo_(batches) {}
 
   /// Reads which there are. Those that this process has not handed out yet are due.
   Status load(const View& view);
@@ -73,8 +79,7 @@ class Tasks {
   /// Nobody has.
   void looked(const InstanceId& task);
 
-  /// It is on disk, or it is lost.
-  void committed() { undo_.clear(); }
+  /// The batch in hand is lost.
   void undo();
 
   // Once it is on disk.
@@ -120,7 +125,7 @@ class Tasks {
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
   /// What the batch in hand has changed, as it was before; nullopt: it was not there.
-  std::vector<std::pair<InstanceId, std::optional<TaskInHand>>> undo_;
+  BatchNotes<std::vector<std::pair<InstanceId, std::optional<TaskInHand>>>> undo_;
 };
 
 }  // namespace millrace

@@ -36,7 +36,7 @@ Error no_secret(const std::string& name) {
 
 Status Hooks::load(const View& view) {
   due_.clear();
-  undo_.clear();
+  undo_.take();
   return each_hook(
       view,
       [&](uint64_t number, const HookRecord& record) {
@@ -49,27 +49,31 @@ Status Hooks::load(const View& view) {
 void Hooks::add(Transaction& tx, uint64_t number, const HookRecord& record) {
   write_hook(tx, number, record);
   due_.emplace(record.at, number);
-  undo_.push_back({.number = number, .added = record.at});
+  note({.number = number, .added = record.at});
 }
 
 void Hooks::drop(uint64_t number, TimePoint due) {
-  if (due_.erase({due, number}) > 0) undo_.push_back({.number = number, .dropped = due});
+  if (due_.erase({due, number}) > 0) note({.number = number, .dropped = due});
+}
+
+void Hooks::note(const Undo& change) {
+  if (auto* const undo = undo_.now()) undo->push_back(change);
 }
 
 void Hooks::undo() {
-  for (auto one = undo_.rbegin(); one != undo_.rend(); ++one) {
+  const std::vector<Undo> undo = undo_.take();
+  for (auto one = undo.rbegin(); one != undo.rend(); ++one) {
     if (one->added) due_.erase({*one->added, one->number});
     if (one->dropped) due_.emplace(*one->dropped, one->number);
     if (one->settled) under_way_.insert(one->number);
   }
-  undo_.clear();
 }
 
 Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const WebhookResult& outcome,
                                                 TimePoint now) {
   auto record = TRY(damages_.pass_over(read_hook(tx, outcome.number)));
   if (under_way_.erase(outcome.number) > 0) {
-    undo_.push_back({.number = outcome.number, .settled = true});
+    note({.number = outcome.number, .settled = true});
   }
   if (!record) return std::optional<HookRecord>();
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->space), record->url);
@@ -78,7 +82,7 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const WebhookRe
                      setting->retries.allows_after(record->attempt);
   if (failure && catalog_.has_unreadable_settings(record->space)) {
     due_.emplace(now + kSettingsAgain, outcome.number);
-    undo_.push_back({.number = outcome.number, .added = now + kSettingsAgain});
+    note({.number = outcome.number, .added = now + kSettingsAgain});
     return std::optional<HookRecord>();
   }
   if (!again) {
@@ -92,7 +96,7 @@ Result<std::optional<HookRecord>> Hooks::settle(Transaction& tx, const WebhookRe
   ++record->attempt;
   write_hook(tx, outcome.number, *record);
   due_.emplace(record->at, outcome.number);
-  undo_.push_back({.number = outcome.number, .added = record->at});
+  note({.number = outcome.number, .added = record->at});
   return std::optional<HookRecord>();
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -33,8 +34,13 @@ class Hooks {
   using Settled = std::function<void(WebhookResult)>;
 
   /// `settled` is called on any thread.
-  Hooks(EventSender& sender, const Catalog& catalog, Damages& damages, Settled settled)
-      : sender_(sender), catalog_(catalog), damages_(damages), settled_(std::move(settled)) {}
+  Hooks(EventSender& sender, const Catalog& catalog, Damages& damages, const BatchCount& batches,
+        Settled settled)
+      : sender_(sender),
+        catalog_(catalog),
+        damages_(damages),
+        settled_(std::move(settled)),
+        undo_(batches) {}
 
   /// Finds what the store holds.
   Status load(const View& view);
@@ -48,8 +54,7 @@ class Hooks {
   Result<std::optional<HookRecord>> settle(Transaction& tx, const WebhookResult& outcome,
                                            TimePoint now);
 
-  /// It is on disk, or it is lost.
-  void committed() { undo_.clear(); }
+  /// The batch in hand is lost.
   void undo();
 
   /// Once it is on disk: sends what is due. What cannot be read for that stays due; the error is
@@ -66,6 +71,7 @@ class Hooks {
     std::optional<TimePoint> dropped;  ///< from it
     bool settled = false;              ///< it was under way
   };
+  void note(const Undo& change);
   Status send(const View& view, uint64_t number, TimePoint now);
 
   EventSender& sender_;
@@ -74,7 +80,7 @@ class Hooks {
   Settled settled_;
   std::set<std::pair<TimePoint, uint64_t>> due_;
   std::set<uint64_t> under_way_;
-  std::vector<Undo> undo_;
+  BatchNotes<std::vector<Undo>> undo_;
 };
 
 }  // namespace millrace

@@ -96,8 +96,7 @@ class BatchTest : public BatchStoreTest {
     for (const Input& input : inputs) TRY(apply(input));
     outcome = TRY(batch->finish(now));
     TRY(tx->commit());
-    caches_committed();
-    batch->committed();
+    batches.begin();
     return {};
   }
   BatchOutcome& run(const std::vector<Input>& inputs) {
@@ -108,9 +107,11 @@ class BatchTest : public BatchStoreTest {
   BatchOutcome& run(const Input& input) { return run(std::vector{input}); }
   void lose_batch() {
     tx->drop();
-    load_caches();
-    const Status undone = batch->undo();
+    tasks.undo();
+    Status undone = read_caches();
+    if (undone) undone = batch->undo();
     ASSERT_TRUE(undone) << undone.error().message;
+    batches.begin();
     last_id = made_;
   }
   void must(Command asked) {
@@ -388,9 +389,7 @@ TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
   const Cursor at = batch->cursor();
   ASSERT_TRUE(apply(event("begin", "2")));
   ASSERT_TRUE(apply(event("go", "3")));
-  tx->drop();
-  load_caches();
-  ASSERT_TRUE(batch->undo());
+  lose_batch();
   EXPECT_EQ(batch->cursor(), at);
   run(std::vector<Input>());
   EXPECT_EQ(outcome.counts.events, 0U);

@@ -41,7 +41,7 @@ class DraftTest : public BatchStoreTest {
     TRY(instances.write());
     for (const auto& [counter, number] : draft.counters) write_counter(*tx, counter, number);
     TRY(tx->commit());
-    caches_committed();
+    batches.begin();
     draft.counters.clear();
     outcome = std::exchange(draft.outcome, {});
     return {};

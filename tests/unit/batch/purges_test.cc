@@ -40,17 +40,11 @@ class PurgesTest : public DraftTest {
   void erase(NamespaceNumber number, const std::string& name) {
     catalog.remove_namespace(*tx, number);
     purges.begin(number, name);
-    commit_purges();
+    commit_draft();
   }
   Status try_go_on() {
     TRY(purges.go_on());
-    TRY(try_commit_draft());
-    purges.committed();
-    return {};
-  }
-  void commit_purges() {
-    commit_draft();
-    purges.committed();
+    return try_commit_draft();
   }
   void go_on() {
     const Status done = try_go_on();
@@ -98,7 +92,7 @@ TEST_F(PurgesTest, BeginInTheBatchBehindTheOneThatDeletes) {
   purges.begin(shop, "shop");
   ASSERT_TRUE(purges.go_on());
   EXPECT_EQ(draft.outcome.counts.rows_purged, 0U) << "what that batch writes would be left";
-  commit_purges();
+  commit_draft();
   go_on();
   EXPECT_GT(outcome.counts.rows_purged, 0U);
 }
@@ -131,8 +125,8 @@ TEST_F(PurgesTest, OfALostBatchAreAsTheyWereBefore) {
   const auto before = rows();
   ASSERT_TRUE(purges.go_on());
   purges.begin_history(7);
-  lose_draft();
   purges.undo();
+  lose_draft();
   EXPECT_TRUE(purges.is_erasing(shop));
   EXPECT_EQ(rows(), before);
   finish();
@@ -144,8 +138,8 @@ TEST_F(PurgesTest, ThatALostBatchBeganAreForgotten) {
   const NamespaceNumber shop = fill("shop");
   catalog.remove_namespace(*tx, shop);
   purges.begin(shop, "shop");
-  lose_draft();
   purges.undo();
+  lose_draft();
   EXPECT_TRUE(purges.empty());
   EXPECT_FALSE(purges.is_erasing(shop));
 }
@@ -156,12 +150,10 @@ TEST_F(PurgesTest, GoOnInTheNextProcess) {
   go_on();
   Purges next(draft, groups);
   ASSERT_TRUE(next.load());
-  next.committed();
   EXPECT_TRUE(next.is_erasing(shop));
   for (int i = 0; i < 100 && !next.empty(); ++i) {
     ASSERT_TRUE(next.go_on());
     commit_draft();
-    next.committed();
   }
   EXPECT_TRUE(next.empty());
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
@@ -188,7 +180,7 @@ TEST_F(PurgesTest, HoldTheServerWhereTheRowOfANamespaceIsLost) {
   ASSERT_TRUE(purges.load());
   EXPECT_FALSE(damages.ready());
   EXPECT_TRUE(purges.empty());
-  commit_purges();
+  commit_draft();
   EXPECT_EQ(rows(), before);
 }
 
@@ -199,7 +191,7 @@ TEST_F(PurgesTest, EraseTheHistoryOfAnInstanceThatIsGone) {
   const auto instance = read_instance(*tx, space, id).value();
   erase_instance(*tx, *instance);
   purges.begin_history(instance->last_history);
-  commit_purges();
+  commit_draft();
   finish();
   EXPECT_EQ(rows_of(Table::kHistory), 0U);
   EXPECT_EQ(purge_rows(), 0U);
@@ -211,8 +203,8 @@ TEST_F(PurgesTest, EraseAllOnceThoughReadsFailBefore) {
   const auto before = rows();
   const uint64_t failed = fail_each_read([&] { return try_go_on(); },
                                          [&] {
-                                           lose_draft();
                                            purges.undo();
+                                           lose_draft();
                                            EXPECT_EQ(rows(), before);
                                            EXPECT_TRUE(purges.is_erasing(shop));
                                          });

@@ -62,7 +62,7 @@ class CatalogTest : public CatalogStoreTest {
   /// The same of one that reads the store.
   std::string stored() {
     DefinitionCache others{load_stored};
-    Catalog other(others);
+    Catalog other(others, batches);
     const Status loaded = other.load(*tx);
     EXPECT_TRUE(loaded) << loaded.error().message;
     return picture(other);
@@ -111,7 +111,7 @@ TEST_F(CatalogTest, LoadsEachRevisionOfItsDefinitionOnce) {
   const WorkflowNumber orders = apply(text_of("orders"));
   apply(text_of("orders", "other"));
   DefinitionCache others{load_stored};
-  Catalog other(others);
+  Catalog other(others, batches);
   ASSERT_TRUE(other.load(*tx));
   const auto first = other.definition(*tx, {orders, 1});
   const auto second = other.definition(*tx, {orders, 2});
@@ -132,7 +132,7 @@ TEST_F(CatalogTest, RefusesADefinitionThatIsNotTheWorkflows) {
   write_definition(*tx, {bills, 1}, {.created_at = now, .text = "no: workflow"});
   commit();
   DefinitionCache others{load_stored};
-  Catalog other(others);
+  Catalog other(others, batches);
   ASSERT_TRUE(other.load(*tx));
   for (const WorkflowNumber number : {orders, bills}) {
     const auto read = other.definition(*tx, {number, 1});
@@ -291,7 +291,7 @@ TEST_F(CatalogTest, ChangesNothingWhereAReadFails) {
       fail_each_read([&] { return catalog.set_settings(*tx, space, "{}", {}); }, is_as_before), 1U);
   is_as_before();
   DefinitionCache others{load_stored};
-  Catalog other(others);
+  Catalog other(others, batches);
   ASSERT_TRUE(other.load(*tx));
   const auto define = [&]() -> Status {
     TRY(other.definition(*tx, {orders, 1}));
@@ -304,7 +304,7 @@ TEST_F(CatalogTest, RefusesToLoadTwoOfOneNumber) {
   write_namespace(*tx, "twin", {.number = space, .created_at = now});
   commit();
   DefinitionCache others{load_stored};
-  Catalog other(others);
+  Catalog other(others, batches);
   const Status loaded = other.load(*tx);
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, kDamagedRow);

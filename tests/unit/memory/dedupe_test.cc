@@ -30,16 +30,17 @@ class DedupeTest : public StoreTest {
 
   /// The same as another one reads from the store.
   std::string stored(DedupeWindow window) {
-    Dedupe other(window);
+    Dedupe other(window, batches);
     EXPECT_TRUE(other.load(*tx));
     return known(other);
   }
 
   uint64_t sequence = 0;
+  BatchCount batches;
 };
 
 TEST_F(DedupeTest, KnowsWhatWasAddedFromThatMomentOn) {
-  Dedupe dedupe({});
+  Dedupe dedupe({}, batches);
   ASSERT_TRUE(dedupe.load(*tx));
   EXPECT_EQ(known(dedupe), "");
   dedupe.add(event(1));
@@ -52,7 +53,7 @@ TEST_F(DedupeTest, KnowsWhatWasAddedFromThatMomentOn) {
 
 TEST_F(DedupeTest, ForgetsWhatIsOlderThanTheWindow) {
   const DedupeWindow window{.time = Duration(100)};
-  Dedupe dedupe(window);
+  Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1});
   batch(dedupe, 1050, {2});
   EXPECT_TRUE(dedupe.move_to(*tx, from_millis(1100)));
@@ -68,7 +69,7 @@ TEST_F(DedupeTest, ForgetsWhatIsOlderThanTheWindow) {
 
 TEST_F(DedupeTest, ForgetsTheOldestBatchesOfTooMany) {
   const DedupeWindow window{.events = 3};
-  Dedupe dedupe(window);
+  Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1, 2});
   batch(dedupe, 1001, {3});
   EXPECT_EQ(known(dedupe), "123");
@@ -82,11 +83,11 @@ TEST_F(DedupeTest, ForgetsTheOldestBatchesOfTooMany) {
 TEST_F(DedupeTest, GoesOnWithTheWindowThatItLoads) {
   const DedupeWindow window{.time = Duration(100)};
   {
-    Dedupe dedupe(window);
+    Dedupe dedupe(window, batches);
     batch(dedupe, 1000, {1});
     batch(dedupe, 1050, {2});
   }
-  Dedupe dedupe(window);
+  Dedupe dedupe(window, batches);
   dedupe.add(event(9));  // what is not in the store is forgotten
   ASSERT_TRUE(dedupe.load(*tx));
   EXPECT_EQ(known(dedupe), "12");
@@ -97,7 +98,7 @@ TEST_F(DedupeTest, GoesOnWithTheWindowThatItLoads) {
 
 TEST_F(DedupeTest, LosesWithItsBatchWhatThatHadChanged) {
   const DedupeWindow window{.time = Duration(100)};
-  Dedupe dedupe(window);
+  Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1});
   EXPECT_TRUE(dedupe.move_to(*tx, from_millis(2000)));
   dedupe.add(event(2));
@@ -110,7 +111,7 @@ TEST_F(DedupeTest, LosesWithItsBatchWhatThatHadChanged) {
 
 TEST_F(DedupeTest, KeepsBothBatchesThatEndWithTheSameEvent) {
   // A stream that lost its tail is read again from the cursor's millisecond.
-  Dedupe dedupe({});
+  Dedupe dedupe({}, batches);
   batch(dedupe, 1000, {1});
   --sequence;
   batch(dedupe, 1000, {2});

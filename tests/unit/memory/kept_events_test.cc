@@ -41,7 +41,7 @@ Instance listening(uint8_t number, uint64_t listen_from, const std::vector<std::
 
 class RecentTest : public FaultyStoreTest {
  protected:
-  RecentTest() { recent->committed(); }
+  RecentTest() { batches.begin(); }
 
   static std::shared_ptr<const AwaitedTypes> types(std::vector<std::string> of) {
     return std::make_shared<const AwaitedTypes>(std::move(of));
@@ -51,7 +51,7 @@ class RecentTest : public FaultyStoreTest {
   }
   void commit_recent() {
     commit();
-    recent->committed();
+    batches.begin();
   }
   std::vector<std::pair<NamespaceNumber, InstanceId>> lose_batch() {
     tx->drop();
@@ -74,14 +74,15 @@ class RecentTest : public FaultyStoreTest {
     return numbers;
   }
   void restart() {
-    recent = std::make_unique<Recent>(damages);
+    recent = std::make_unique<Recent>(damages, batches);
     const Status loaded = recent->load(*tx);
     EXPECT_TRUE(loaded) << loaded.error().message;
-    recent->committed();
+    batches.begin();
   }
 
   Damages damages;
-  std::unique_ptr<Recent> recent = std::make_unique<Recent>(damages);
+  BatchCount batches;
+  std::unique_ptr<Recent> recent = std::make_unique<Recent>(damages, batches);
 };
 
 TEST(OnItsWay, IsWhatMayComeToListenByItself) {
@@ -220,7 +221,7 @@ TEST_F(RecentTest, IsAfterALostBatchAsBeforeIt) {
   // What was changed of instances is shown again.
   recent->update(on_its_way(1, 0), types({"go"}));
   recent->forget(numbered_id(2));
-  recent->committed();
+  batches.begin();
   EXPECT_FALSE(recent->wants(kSpace, "stop"));
   EXPECT_EQ(find(listening(1, 0, {"go"})), "1:1:0");
   recent->trim(*tx);

@@ -10,7 +10,8 @@ constexpr WorkflowNumber kOrders{1};
 constexpr WorkflowNumber kBills{2};
 
 TEST(Living, CountsWhatBeganAndHasNotEnded) {
-  Living living;
+  BatchCount batches;
+  Living living(batches);
   EXPECT_FALSE(living.any(kOrders));
   EXPECT_EQ(living.count(kOrders), 0U);
   living.began(kOrders);
@@ -25,7 +26,8 @@ TEST(Living, CountsWhatBeganAndHasNotEnded) {
 }
 
 TEST(Living, StaysAtNoneWhereOneEndsThatWasNotCounted) {
-  Living living;
+  BatchCount batches;
+  Living living(batches);
   living.ended(kOrders);
   EXPECT_EQ(living.count(kOrders), 0U);
   living.began(kOrders);
@@ -33,10 +35,11 @@ TEST(Living, StaysAtNoneWhereOneEndsThatWasNotCounted) {
 }
 
 TEST(Living, IsAfterALostBatchAsBeforeIt) {
-  Living living;
+  BatchCount batches;
+  Living living(batches);
   living.began(kOrders);
   living.began(kBills);
-  living.committed();
+  batches.begin();
 
   living.began(kOrders);
   living.began(kOrders);
@@ -53,11 +56,12 @@ TEST(Living, IsAfterALostBatchAsBeforeIt) {
 }
 
 TEST(Living, KeepsWhatIsCommittedWhenTheNextBatchIsLost) {
-  Living living;
+  BatchCount batches;
+  Living living(batches);
   living.began(kOrders);
-  living.committed();
+  batches.begin();
   living.ended(kOrders);
-  living.committed();
+  batches.begin();
   living.began(kBills);
   living.undo();
   EXPECT_FALSE(living.any(kOrders));
@@ -65,7 +69,8 @@ TEST(Living, KeepsWhatIsCommittedWhenTheNextBatchIsLost) {
 }
 
 TEST(Living, ForgetsAllWhenItIsCleared) {
-  Living living;
+  BatchCount batches;
+  Living living(batches);
   living.began(kOrders);
   living.clear();
   EXPECT_FALSE(living.any(kOrders));

@@ -79,7 +79,8 @@ std::vector<std::string> due(Waiting& waiting, int64_t now) {
 }
 
 TEST(Waiting, FindsStartsByNumberThenInstancesById) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   // Added in an order that is neither.
   EXPECT_TRUE(waiting.update("default", waiter(9, {{0, type("t")}})));
   EXPECT_TRUE(
@@ -102,7 +103,8 @@ TEST(Waiting, FindsStartsByNumberThenInstancesById) {
 }
 
 TEST(Waiting, ReplacesWhatAStartListensFor) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {type("b")}}));
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("b")}}));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
@@ -113,7 +115,8 @@ TEST(Waiting, ReplacesWhatAStartListensFor) {
 }
 
 TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   const EventFilter open_class{
       .type = "a",
       .predicates = {{.attribute = "source", .kind = Predicate::Kind::kPattern, .text = "["}}};
@@ -135,7 +138,8 @@ TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
 }
 
 TEST(Waiting, FollowsAnInstanceFromStateToState) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   EXPECT_TRUE(
       waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)})));
@@ -153,7 +157,8 @@ TEST(Waiting, FollowsAnInstanceFromStateToState) {
 }
 
 TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   EXPECT_TRUE(waiting.update("default", waiter(1, {})));
   EXPECT_TRUE(waiting.update("default", waiter(2, {{0, type("b")}}, {timeout(100)})));
@@ -163,7 +168,8 @@ TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
 }
 
 TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(9, {}, {timeout(30)})));
   EXPECT_TRUE(waiting.update("default", waiter(5, {}, {delay(30), timeout(40)})));
   EXPECT_TRUE(waiting.update("default", waiter(3, {}, {timeout(30)})));
@@ -182,7 +188,8 @@ TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
 }
 
 TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   waiting.arm_grouped(1, from_millis(10));
   waiting.arm_grouped(2, from_millis(10));
   waiting.arm_delayed(1, from_millis(10));
@@ -203,7 +210,8 @@ TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
 }
 
 TEST(Waiting, ForgetsEverything) {
-  Waiting waiting;
+  BatchCount batches;
+  Waiting waiting(batches);
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}}));
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   waiting.arm_delayed(1, from_millis(50));

@@ -61,7 +61,7 @@ class TasksTest : public CatalogStoreTest {
   }
   void commit_tasks() {
     commit();
-    tasks->committed();
+    batches.begin();
   }
   void lose_batch() {
     tx->drop();
@@ -89,7 +89,7 @@ class TasksTest : public CatalogStoreTest {
     EXPECT_TRUE(loaded) << loaded.error().message;
   }
   std::unique_ptr<Tasks> make() {
-    return std::make_unique<Tasks>(runner, catalog, clock, *begun, damages);
+    return std::make_unique<Tasks>(runner, catalog, clock, *begun, damages, batches);
   }
 
   /// Writes the caller of a task: an instance whose only call it is.
@@ -149,7 +149,7 @@ TEST_F(TasksTest, OfAnInstanceAreListedByTheirIds) {
 TEST_F(TasksTest, OfALostBatchAreAsTheyWereBefore) {
   begin({with_heartbeat(1), task(2)});
   EXPECT_TRUE(tasks->heard(numbered_id(1)) == std::nullopt);
-  tasks->committed();
+  batches.begin();
   const auto silence = tasks->next_silence();
   ASSERT_TRUE(silence);
 
@@ -431,7 +431,7 @@ TEST_F(TasksTest, OfWhichTheRunnerHasHeardAreNotSilent) {
 TEST_F(TasksTest, ThatWereToldSilentInALostBatchAreToldAgain) {
   begin({with_heartbeat(1)});
   tasks->heard(numbered_id(1));
-  tasks->committed();
+  batches.begin();
   clock.advance(kHeartbeat);
   EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
   lose_batch();

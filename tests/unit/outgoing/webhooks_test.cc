@@ -40,7 +40,7 @@ class HooksTest : public CatalogStoreTest {
   void add(uint64_t number) { hooks->add(*tx, number, record(std::to_string(number))); }
   void commit_hooks() {
     commit();
-    hooks->committed();
+    batches.begin();
   }
   void lose_batch() {
     tx->drop();
@@ -66,9 +66,9 @@ class HooksTest : public CatalogStoreTest {
     EXPECT_TRUE(loaded) << loaded.error().message;
   }
   std::unique_ptr<Hooks> make() {
-    return std::make_unique<Hooks>(sender, catalog, damages, [this](WebhookResult outcome) {
-      told.push_back(std::move(outcome));
-    });
+    return std::make_unique<Hooks>(
+        sender, catalog, damages, batches,
+        [this](WebhookResult outcome) { told.push_back(std::move(outcome)); });
   }
   static DeliveryFailure refused() { return {.error = {"webhook.status", "it answered 503"}}; }
 

@@ -47,6 +47,7 @@ class BatchStoreTest : public CatalogStoreTest {
             .hooks = hooks,
             .in_hand = in_hand,
             .damages = damages,
+            .batches = batches,
             .make_id = [this](TimePoint) { return numbered_id(++last_id); },
             .id_key = "key",
             .limits = {}};
@@ -58,6 +59,14 @@ class BatchStoreTest : public CatalogStoreTest {
     ASSERT_TRUE(loaded) << loaded.error().message;
   }
   Status try_load_caches() {
+    tasks.undo();
+    batches.end();
+    TRY(read_caches());
+    batches.begin();
+    return {};
+  }
+  /// While a batch is in hand that was lost: it is over when all have taken it back.
+  Status read_caches() {
     waiting.clear();
     living.clear();
     TRY(catalog.load(*tx));
@@ -87,17 +96,7 @@ class BatchStoreTest : public CatalogStoreTest {
     TRY(each_grouped(*tx, [&](const GroupedEvent& event) {
       if (event.record.expires) waiting.arm_grouped(event.number, *event.record.expires);
     }));
-    caches_committed();
     return {};
-  }
-  void caches_committed() {
-    catalog.committed();
-    waiting.committed();
-    living.committed();
-    dedupe.committed();
-    recent.committed();
-    tasks.committed();
-    hooks.committed();
   }
 
   /// All that is committed, by table and key.
@@ -145,12 +144,12 @@ class BatchStoreTest : public CatalogStoreTest {
   RecordingRunner runner;
   RecordingSender sender;
   BegunTasks begun;
-  Waiting waiting;
-  Living living;
-  Dedupe dedupe{DedupeWindow()};
-  Recent recent{damages};
-  Tasks tasks{runner, catalog, clock, begun, damages};
-  Hooks hooks{sender, catalog, damages, [](const WebhookResult&) {}};
+  Waiting waiting{batches};
+  Living living{batches};
+  Dedupe dedupe{DedupeWindow(), batches};
+  Recent recent{damages, batches};
+  Tasks tasks{runner, catalog, clock, begun, damages, batches};
+  Hooks hooks{sender, catalog, damages, batches, [](const WebhookResult&) {}};
   InHand in_hand;
 };
 

@@ -63,13 +63,14 @@ class CatalogStoreTest : public FaultyStoreTest {
   }
   void commit_catalog() {
     commit();
-    catalog.committed();
+    batches.begin();
   }
 
   TimePoint now = from_millis(1'700'000'000'000);
   Damages damages;
   DefinitionCache definitions{load_stored};
-  Catalog catalog{definitions};
+  BatchCount batches;
+  Catalog catalog{definitions, batches};
   NamespaceNumber space{};  ///< the default namespace
 };
 

@@ -40,6 +40,7 @@ BatchParts CommandRig::parts() {
           .hooks = hooks_,
           .in_hand = in_hand_,
           .damages = damages_,
+          .batches = batches_,
           .make_id =
               [this](TimePoint at) {
                 std::array<uint8_t, 10> rest{};
@@ -57,10 +58,7 @@ Status CommandRig::commit() {
   draft_.counters.clear();
   draft_.outcome = {};
   TRY(tx_.commit());
-  catalog_.committed();
-  tasks_.committed();
-  hooks_.committed();
-  purges_.committed();
+  batches_.begin();
   return {};
 }
 
