@@ -1,6 +1,6 @@
 // The event stream on JetStream: a pull consumer that is made anew at each start, reconnect and
 // doubt, read on one thread of its own. The cursor is the truth, the consumer is thrown away
-// (ARCHITECTURE, decision 7).
+// (ARCHITECTURE "What a broker leaves").
 #pragma once
 
 #include <cstddef>

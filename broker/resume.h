@@ -1,5 +1,5 @@
-// Where reading goes on after a start or a reconnect (ARCHITECTURE, decision 7). Pure: the stream
-// and its twin decide alike.
+// Where reading goes on after a start or a reconnect (ARCHITECTURE "What a broker leaves"). Pure:
+// the stream and its twin decide alike.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Effect: all that the engine asks of the outside, a closed list. BatchState::stage() sorts them: a
+// Effect: all that the engine asks of the outside, a closed list. Draft::stage() sorts them: a
 // row of the batch, an errand for another instance, or an action for after the commit.
 #pragma once
 

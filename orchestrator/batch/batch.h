@@ -1,7 +1,7 @@
 // Batch: inputs in, one transaction out. It finds what each input concerns, has the engine step
 // those instances, and writes what changed: instances, history, groups, outbox, dedupe, cursor,
-// time. Nothing leaves before the transaction is committed; what is to be done then is in Outcome.
-// Engine thread only.
+// time. Nothing leaves before the transaction is committed; what is to be done then is in its
+// outcome. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace millrace {
 
-/// How much may be done in one batch, so that none holds up what comes after it (ARCHITECTURE,
-/// decision 9).
+/// How much may be done in one batch, so that none holds up what comes after it
+/// (ARCHITECTURE "The walk of one event").
 struct BatchLimits {
   size_t woken = 1'000;      ///< by one event; more than that, and it is worked off batch by batch
   size_t woken_later = 250;  ///< of those

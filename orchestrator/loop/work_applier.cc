@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// The order of ARCHITECTURE, decision 6: what an earlier batch left, events with the timers that
+/// The order of ARCHITECTURE "Order and time": what an earlier batch left, events with timers that
 /// come before them, timers, commands, results. Acknowledgements and what became of webhooks step
 /// no instance.
 Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {

@@ -1,6 +1,6 @@
 // Catalog: names and numbers of namespaces and workflows, and what their definitions say. A cache
 // of the store, written through: what changes here is put into the batch's transaction in the same
-// call. When a batch is lost, load() makes it anew. Engine thread only, but for the definitions,
+// call. A batch that is lost is taken back. Engine thread only, but for the definitions,
 // which it shares with queries.
 #pragma once
 

@@ -1,4 +1,4 @@
-// DueTimer: a timer whose deadline has come, and what it belongs to.
+// TimerInput: a timer whose deadline has come, and what it belongs to.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ class InstanceRun {
 /// History as lines: `entered wait {"a":1}`, `woken wait {"id":…}`; the data behind a `/`.
 std::vector<std::string> print_history(const std::vector<HistoryRecord>& records);
 
-/// What of ARCHITECTURE's and instance.h's promises one stimulus broke; empty if none.
+/// What of instance.h's promises one stimulus broke; empty if none.
 std::vector<std::string> broken_invariants(const Instance& before, const StepResult& result,
                                            const Instance& after);
 

@@ -41,11 +41,19 @@ bool is_there(const Citable& citable, const std::string& file, const std::string
          is_end_of_one(citable.headers, word);
 }
 
-/// Whether a word in capitals and a quotation behind it name a page and its section.
-bool names_page(std::string_view word, std::string_view behind) {
-  return word.size() >= kShortestPage && behind.starts_with(" \"") &&
-         std::all_of(word.begin(), word.end(),
-                     [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; });
+/// Whether a word in capitals that names a page, or has a quotation behind it, is no page with that
+/// section.
+bool misses_page(const Citable& citable, std::string_view word, std::string_view behind) {
+  const bool is_page =
+      word.size() >= kShortestPage && std::all_of(word.begin(), word.end(), [](char c) {
+        return std::isupper(static_cast<unsigned char>(c)) != 0;
+      });
+  const auto found = citable.headings.find(word);
+  const bool is_quoted = behind.starts_with(" \"");
+  if (!is_page || (found == citable.headings.end() && !is_quoted)) return false;
+  if (found == citable.headings.end() || !is_quoted) return true;
+  const std::string_view section = behind.substr(2, behind.find('"', 2) - 2);
+  return !found->second.contains(std::string(section));
 }
 
 std::string_view comment_of(std::string_view line) {
@@ -72,9 +80,8 @@ std::vector<std::string> missing_in_line(const Citable& citable, const std::stri
                                            std::string_view::npos;
     const std::string word(whole.substr(0, whole.find_last_not_of('.') + 1));
     if (is_other || word.starts_with("/")) continue;
-    const bool is_page =
-        is_comment && names_page(word, line.substr(at)) && !is_there(citable, file, word + ".md");
-    if (is_page || (names_file(word) && !is_there(citable, file, word))) missing.push_back(word);
+    const bool is_lost = is_comment && misses_page(citable, word, line.substr(at));
+    if (is_lost || (names_file(word) && !is_there(citable, file, word))) missing.push_back(word);
   }
   return missing;
 }
@@ -90,6 +97,17 @@ std::set<std::string> library_headers(std::string_view text) {
     headers.emplace(text.substr(begin, text.find('>', begin) - begin));
   }
   return headers;
+}
+
+std::set<std::string> headings_of(const std::string& page) {
+  std::set<std::string> headings;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t text = line.find_first_not_of('#');
+    if (text == 0 || text == std::string::npos || line[text] != ' ') continue;
+    headings.insert(line.substr(text + 1));
+  }
+  return headings;
 }
 
 std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,

@@ -2,6 +2,8 @@
 // A scan of words, not a parser.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,16 +15,22 @@ namespace millrace {
 struct Citable {
   std::set<std::string> files;    ///< by their path from the root
   std::set<std::string> headers;  ///< of libraries, as sources include them: "date/tz.h"
+  /// The headings of each page, by its name without folder and ending.
+  std::map<std::string, std::set<std::string>, std::less<>> headings = {};
 };
 
 /// The headers that a source includes in angle brackets.
 std::set<std::string> library_headers(std::string_view text);
 
+/// The headings of a page in Markdown.
+std::set<std::string> headings_of(const std::string& page);
+
 /// A line for each citation that names nothing: "base/ids.h:3: POLICIES.md". Of C++ files the
 /// comments are read, of all others the whole text. A citation is
 /// - a word that ends like a source file or a page (`.h`, `.cc`, `.md`, `.table`, `.sh`, `.cmake`):
 ///   a path from the root, from the folder of the file, or the end of a path in the tree;
-/// - in comments, a page in capitals with its section in quotes: `GLOSSARY "Words"`.
+/// - in comments, a page in capitals with its section in quotes, which is a heading of it:
+///   `GLOSSARY "Words"`. The name of a page without a section is none that a reader can find.
 std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
                                            const std::string& text);
 

@@ -16,15 +16,17 @@ using testing::SizeIs;
 
 TEST(Citations, AreFoundInCommentsAndDocuments) {
   const Citable citable{.files = {"base/ids.h", "docs/PAGES.md", "base/ids.cc"},
-                        .headers = {"date/tz.h"}};
-  EXPECT_THAT(
-      missing_citations(citable, "base/ids.cc",
-                        "#include \"gone/gone.h\"\n"
-                        "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
-                        "int a;  ///< PAGES \"Names\", RULES \"Names\"\n"
-                        "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
-                        "const char* b = \"elsewhere.md\";\n"),
-      ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md", "base/ids.cc:3: RULES"));
+                        .headers = {"date/tz.h"},
+                        .headings = {{"PAGES", headings_of("# All\n\n## Names\ntext\n")}}};
+  EXPECT_THAT(missing_citations(citable, "base/ids.cc",
+                                "#include \"gone/gone.h\"\n"
+                                "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
+                                "int a;  ///< PAGES \"Names\", RULES \"Names\"\n"
+                                "// (PAGES, decision 3), PAGES \"Numbers\", MAGES\n"
+                                "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
+                                "const char* b = \"elsewhere.md\";\n"),
+              ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md",
+                          "base/ids.cc:3: RULES", "base/ids.cc:4: PAGES", "base/ids.cc:4: PAGES"));
   EXPECT_THAT(missing_citations(citable, "docs/guide.md",
                                 "[a](PAGES.md#b), [b](../base/ids.h)\n`gone.cc`\n"),
               ElementsAre("docs/guide.md:2: gone.cc"));
@@ -42,6 +44,9 @@ TEST(Citations, NameWhatIsInTheTree) {
     if (is_code) citable.headers.merge(library_headers(text_of(path)));
     if (is_code || file.ends_with(".md") || file.ends_with("CMakeLists.txt")) {
       readable.push_back(file);
+    }
+    if (file.ends_with(".md") && path.stem() != "README") {  // each folder has its own
+      citable.headings[path.stem().string()].merge(headings_of(text_of(path)));
     }
   }
   EXPECT_THAT(readable, SizeIs(Gt(500U)));

@@ -1,6 +1,5 @@
-// Commands about variables and secrets. Each answers what Service::command lists, or fails with an
-// error of that list; an error `store.*` is of the store, and the batch is lost. Engine thread
-// only.
+// Commands about variables. Each answers what Service::command lists, or fails with an error of that
+// list; an error `store.*` is of the store, and the batch is lost. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
@@ -12,11 +11,5 @@ Result<Json> run_command(const CommandContext& context, const PutVariable& comma
 
 /// Erases one. Error `variable.not_found`.
 Result<Json> run_command(const CommandContext& context, const DeleteVariable& command);
-
-/// Stores a secret of the namespace, sealed.
-Result<Json> run_command(const CommandContext& context, const PutSecret& command);
-
-/// Erases one. Errors `secret.not_found`, `secret.in_use` (a webhook sends it).
-Result<Json> run_command(const CommandContext& context, const DeleteSecret& command);
 
 }  // namespace millrace

@@ -51,25 +51,6 @@ TEST(VariableCommands, PutFindsAnInstanceOfTheSameBatch) {
       << "its rows are not written yet";
 }
 
-TEST(SecretCommands, PutSaysWhetherTheSecretIsNew) {
-  CommandRig rig;
-  const PutSecret put{.space = "default", .name = "token", .value = "t"};
-  EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", true}}));
-  EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", false}}));
-}
-
-TEST(SecretCommands, DeleteIsRefusedWhileAWebhookSendsTheSecret) {
-  CommandRig rig;
-  const DeleteSecret remove{.space = "default", .name = "token"};
-  EXPECT_EQ(rig.refusal(remove).code, "secret.not_found");
-  rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
-  const Json settings{{"webhooks", {{{"url", "http://hook"}, {"secret", "token"}}}}};
-  rig.must(CreateNamespace{.name = "default", .settings = settings});
-  EXPECT_EQ(rig.refusal(remove).code, "secret.in_use");
-  rig.must(CreateNamespace{.name = "default", .settings = Json::object()});
-  EXPECT_EQ(rig.must(remove), (Json{{"name", "token"}, {"deleted", true}}));
-}
-
 TEST(VariableCommands, LoseTheBatchWithEachReadThatFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::application(kWaits));
@@ -78,16 +59,6 @@ TEST(VariableCommands, LoseTheBatchWithEachReadThatFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(PutVariable{.place = {.space = "default"}, .key = "k"});
     return DeleteVariable{.place = {.space = "default"}, .key = "k"};
-  });
-}
-
-TEST(SecretCommands, LoseTheBatchWithEachReadThatFails) {
-  expect_every_read_fault_loses_the_batch([](CommandRig&) -> Command {
-    return PutSecret{.space = "default", .name = "token", .value = "t"};
-  });
-  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
-    return DeleteSecret{.space = "default", .name = "token"};
   });
 }
 
