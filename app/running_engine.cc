@@ -99,8 +99,9 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       environment_(std::move(store)),
       owner_record_(std::move(owner)),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
-      processor_(processor_parts(), {.dedupe = {.time = process_.settings.bounds.dedupe_window,
-                                                .events = process_.settings.bounds.dedupe_events}}),
+      processor_(processor_parts(),
+                 {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
+                                        .events = process_.settings.bounds.dedupe_events}}}),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(
           *process_.working, intake_,
@@ -158,17 +159,17 @@ EventStreamSettings RunningEngine::stream_settings() {
 }
 
 ProcessorParts RunningEngine::processor_parts() {
-  return {.environment = *environment_,
-          .clock = process_.clock,
+  return {.engine = {.environment = *environment_,
+                     .clock = process_.clock,
+                     .publisher = *process_.publisher,
+                     .functions = functions_,
+                     .webhooks = *process_.webhooks,
+                     .definitions = definitions_,
+                     .make_id = InstanceIds(),
+                     .id_key = environment_->seal().id_key(),
+                     .begun_tasks = begun_tasks_},
           .intake = intake_,
-          .publisher = *process_.publisher,
-          .functions = functions_,
-          .webhooks = *process_.webhooks,
           .evaluate = evaluator(),
-          .definitions = definitions_,
-          .make_id = InstanceIds(),
-          .id_key = environment_->seal().id_key(),
-          .begun_tasks = begun_tasks_,
           .metrics = process_.metrics};
 }
 

@@ -26,24 +26,24 @@ EngineRig::EngineRig() {
   CHECK(opened.has_value(), "{}", opened.error().message);
   environment_ = *std::move(opened);
   processor_ = std::make_unique<Processor>(
-      ProcessorParts{.environment = *environment_,
-                     .clock = clock_,
+      ProcessorParts{.engine = {.environment = *environment_,
+                                .clock = clock_,
+                                .publisher = echo_,
+                                .functions = nobody_,
+                                .webhooks = receivers_,
+                                .definitions = definitions_,
+                                .make_id =
+                                    [this](TimePoint now) {
+                                      std::array<uint8_t, 10> rest{};
+                                      ++ids_;
+                                      for (size_t i = 0; i < 8; ++i) {
+                                        rest[2 + i] = static_cast<uint8_t>(ids_ >> (56 - 8 * i));
+                                      }
+                                      return make_instance_id(now, rest);
+                                    },
+                                .begun_tasks = begun_tasks_},
                      .intake = intake_,
-                     .publisher = echo_,
-                     .functions = nobody_,
-                     .webhooks = receivers_,
                      .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
-                     .definitions = definitions_,
-                     .make_id =
-                         [this](TimePoint now) {
-                           std::array<uint8_t, 10> rest{};
-                           ++ids_;
-                           for (size_t i = 0; i < 8; ++i) {
-                             rest[2 + i] = static_cast<uint8_t>(ids_ >> (56 - 8 * i));
-                           }
-                           return make_instance_id(now, rest);
-                         },
-                     .begun_tasks = begun_tasks_,
                      .metrics = metrics_},
       ProcessorOptions{});
   CHECK(processor_->load().has_value());

@@ -25,17 +25,17 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   StageParts& given = stage->parts_;
   stage->environment_ = TRY(Environment::open(given.folder, given.store));
   stage->processor_ =
-      std::make_unique<Processor>(ProcessorParts{.environment = *stage->environment_,
-                                                 .clock = given.clock,
+      std::make_unique<Processor>(ProcessorParts{.engine = {.environment = *stage->environment_,
+                                                            .clock = given.clock,
+                                                            .publisher = given.publisher,
+                                                            .functions = given.functions,
+                                                            .webhooks = given.webhooks,
+                                                            .definitions = stage->definitions_,
+                                                            .make_id = given.make_id,
+                                                            .id_key = given.id_key,
+                                                            .begun_tasks = stage->begun_tasks_},
                                                  .intake = stage->intake_,
-                                                 .publisher = given.publisher,
-                                                 .functions = given.functions,
-                                                 .webhooks = given.webhooks,
                                                  .evaluate = given.evaluate,
-                                                 .definitions = stage->definitions_,
-                                                 .make_id = given.make_id,
-                                                 .id_key = given.id_key,
-                                                 .begun_tasks = stage->begun_tasks_,
                                                  .metrics = stage->metrics_},
                                   given.processor);
   TRY(stage->processor_->load());

@@ -2,7 +2,7 @@
 
 namespace millrace {
 
-EngineState::EngineState(EngineParts parts, const EngineOptions& options)
+EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake& intake)
     : clock(parts.clock),
       tx(parts.environment),
       catalog(parts.definitions, batches),
@@ -11,8 +11,9 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options)
       dedupe(options.dedupe, batches),
       recent(damages, batches),
       tasks(parts.functions, catalog, parts.clock, parts.begun_tasks, damages, batches),
-      hooks(parts.webhooks, catalog, damages, batches, std::move(parts.on_webhook_result)),
-      outbox(parts.publisher, options.kept, std::move(parts.on_ack)),
+      hooks(parts.webhooks, catalog, damages, batches,
+            [&intake](WebhookResult result) { intake.put(std::move(result)); }),
+      outbox(parts.publisher, options.kept, std::bind_front(&Intake::acknowledge, &intake)),
       batch({.tx = tx,
              .catalog = catalog,
              .waiting = waiting,
@@ -26,7 +27,7 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options)
              .batches = batches,
              .make_id = std::move(parts.make_id),
              .id_key = std::move(parts.id_key),
-             .limits = options.engine},
+             .limits = options.limits},
             options.batch),
       timers(waiting, batches) {}
 

@@ -11,6 +11,7 @@
 #include "orchestrator/batch/batch.h"
 #include "orchestrator/batch/crash_note.h"
 #include "orchestrator/loop/due_timers.h"
+#include "orchestrator/loop/intake.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
 #include "orchestrator/memory/dedupe.h"
@@ -29,7 +30,7 @@ struct EngineOptions {
   DedupeWindow dedupe;
   BatchLimits batch;
   KeptLimits kept;
-  EngineLimits engine;
+  EngineLimits limits;
 };
 
 /// What an engine must be given; all outlive it.
@@ -43,12 +44,11 @@ struct EngineParts {
   IdMaker make_id;
   std::string id_key;       ///< Lookup::id_key
   BegunTasks& begun_tasks;  ///< kept in step, for queries
-  Outbox::Settled on_ack;
-  Hooks::Settled on_webhook_result;
 };
 
 struct EngineState {
-  EngineState(EngineParts parts, const EngineOptions& options);
+  /// What the broker and webhooks answer goes to `intake`, which outlives it.
+  EngineState(EngineParts parts, const EngineOptions& options, Intake& intake);
 
   const Clock& clock;
   BatchCount batches;

@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Takes back what the batch in hand has changed. Of instances it reads those that the batch touched;
-/// the small lists (names, errands, kept messages) anew. An error is one of the store's: then all is
-/// to be loaded (recovery.h).
+/// Takes back what the batch in hand has changed. Of instances it reads those that the batch
+/// touched; the small lists (names, errands, kept messages) anew. An error is one of the store's:
+/// then all is to be loaded (recovery.h).
 Status undo(EngineState& engine);
 
 }  // namespace millrace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -38,23 +37,8 @@ void note_first(Status& done, std::string_view what, const Status& status) {
 Processor::Processor(ProcessorParts parts, ProcessorOptions options)
     : parts_(std::move(parts)),
       intake_(parts_.intake),
-      engine_(
-          {.environment = parts_.environment,
-           .clock = parts_.clock,
-           .publisher = parts_.publisher,
-           .functions = parts_.functions,
-           .webhooks = parts_.webhooks,
-           .definitions = parts_.definitions,
-           .make_id = parts_.make_id,
-           .id_key = parts_.id_key,
-           .begun_tasks = parts_.begun_tasks,
-           .on_ack = std::bind_front(&Intake::acknowledge, &intake_),
-           .on_webhook_result = [this](WebhookResult result) { intake_.put(std::move(result)); }},
-          {.dedupe = options.dedupe,
-           .batch = options.batch,
-           .kept = options.kept,
-           .engine = options.engine}),
-      pressure_(parts_.environment, options.marks),
+      engine_(parts_.engine, options.engine, intake_),
+      pressure_(parts_.engine.environment, options.marks),
       applier_(engine_, intake_),
       end_waiters_(engine_.tx, engine_.catalog) {}
 
@@ -63,7 +47,7 @@ Processor::~Processor() { stop(); }
 Status Processor::load() {
   TRY(check_store(engine_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
-  TRY(engine_.in_hand.open(parts_.environment.folder()));
+  TRY(engine_.in_hand.open(parts_.engine.environment.folder()));
   TRY(load_state());
   TRY(learn_from_death());
   loaded_ = true;

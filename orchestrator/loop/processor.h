@@ -29,26 +29,15 @@
 namespace millrace {
 
 struct ProcessorOptions {
-  DedupeWindow dedupe;
-  BatchLimits batch;
+  EngineOptions engine;
   Marks marks;
-  KeptLimits kept;
-  EngineLimits engine;
 };
 
 /// What it must be given; all outlive it.
 struct ProcessorParts {
-  Environment& environment;
-  const Clock& clock;
+  EngineParts engine;
   Intake& intake;
-  Publisher& publisher;
-  TaskRunner& functions;
-  EventSender& webhooks;
   Evaluator evaluate;
-  DefinitionCache& definitions;
-  IdMaker make_id;
-  std::string id_key = {};  ///< Lookup::id_key
-  BegunTasks& begun_tasks;  ///< kept in step, for queries
   Metrics& metrics;
 };
 

@@ -160,8 +160,8 @@ states:
 
 inline WorldOptions world_options() {
   WorldOptions options;
-  options.processor.batch = {.woken = 4, .woken_later = 1, .errands = 1};
-  options.processor.kept = {.time = std::chrono::hours(1)};
+  options.processor.engine.batch = {.woken = 4, .woken_later = 1, .errands = 1};
+  options.processor.engine.kept = {.time = std::chrono::hours(1)};
   return options;
 }
 

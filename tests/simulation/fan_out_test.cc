@@ -38,7 +38,9 @@ states:
 - {id: late, type: noop}
 )";
 
-WorldOptions small_batches() { return {.processor = {.batch = {.woken = 3, .woken_later = 2}}}; }
+WorldOptions small_batches() {
+  return {.processor = {.engine = {.batch = {.woken = 3, .woken_later = 2}}}};
+}
 
 std::vector<std::string> values(World& world, std::string_view key) {
   std::vector<std::string> found;

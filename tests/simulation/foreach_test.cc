@@ -91,7 +91,7 @@ TEST(Foreach, AThousandChildrenSixteenAtATime) {
 }
 
 TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
-  World world({.processor = {.batch = {.errands = 7}}});
+  World world({.processor = {.engine = {.batch = {.errands = 7}}}});
   world.apply(each(""));
   world.apply(
       "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
@@ -122,7 +122,7 @@ TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
 }
 
 TEST(Foreach, IsCancelledWhileItsChildrenAreStillStarting) {
-  World world({.processor = {.batch = {.errands = 10}}});
+  World world({.processor = {.engine = {.batch = {.errands = 10}}}});
   world.apply(each("  timeout: PT5S\n"));
   world.apply("id: item\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
   const auto started =

@@ -169,7 +169,7 @@ TEST(Kept, IsForgottenInTimeButWithNoBatchOfItsOwn) {
 }
 
 TEST(Kept, IsNoMoreThanItMayBe) {
-  World world({.processor = {.kept = {.bytes = 2'000}}});
+  World world({.processor = {.engine = {.kept = {.bytes = 2'000}}}});
   world.apply(kTells);
   for (int i = 0; i < 20; ++i) {
     world.publish("tell", std::to_string(i));

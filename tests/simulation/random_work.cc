@@ -107,7 +107,8 @@ constexpr const char* kDefinitions[] = {kOrder, kPair, kShortPair, kEcho, kWatch
 }  // namespace
 
 Simulation::Simulation(uint64_t seed)
-    : world_({.processor = {.batch = batch_limits(seed)}, .seed = seed}), random_(seed) {
+    : world_({.processor = {.engine = {.batch = batch_limits(seed)}}, .seed = seed}),
+      random_(seed) {
   world_.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
   world_.evaluator.define("collect", [](const Json& input) -> QueryResult {
     Json seen = input.value("seen", Json::array());

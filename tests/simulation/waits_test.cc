@@ -237,7 +237,7 @@ TEST_F(OnTheWay, DoesNotKeepWhatComesWhenNobodyIsOrWhatNobodyMayWaitFor) {
 }
 
 TEST(Bounds, OnOneStepCostNoEvent) {
-  World world{{.processor = {.engine = {.transitions_per_step = 2}}}};
+  World world{{.processor = {.engine = {.limits = {.transitions_per_step = 2}}}}};
   world.apply(R"(
 id: long
 start: {type: event, event: {type: begin}}

@@ -302,7 +302,8 @@ void InstanceRun::note_changes(const Instance& before) {
           fmt::format("timer {} at {}", name_of(timer.kind), shown_time(timer.deadline)));
     }
   }
-  if (!(instance_.data == before.data)) does.push_back("data " + instance_.data.text());
+  // As text: the integer 1 and the number 1.0 are equal.
+  if (instance_.data.text() != before.data.text()) does.push_back("data " + instance_.data.text());
   if (has_ended(instance_.status) && !has_ended(before.status) && instance_.error) {
     does.push_back(
         fmt::format("ends with {}: {}", instance_.error->code, instance_.error->message));
@@ -341,7 +342,7 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
                     after.status == before.status && after.step == before.step &&
                     after.parked == before.parked && after.listeners == before.listeners &&
                     after.timers == before.timers && after.slots == before.slots &&
-                    after.data == before.data && after.error == before.error &&
+                    after.data.text() == before.data.text() && after.error == before.error &&
                     after.calls.size() == before.calls.size() && after.attempt == before.attempt &&
                     after.transitions == before.transitions && after.exit == before.exit &&
                     after.ended_at == before.ended_at && after.listen_from == before.listen_from;

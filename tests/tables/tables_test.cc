@@ -109,7 +109,8 @@ TEST_P(StateTable, Holds) {
     const TableRow& row = expected.rows[i];
     if (same(row.row, (*actual)[i].row)) continue;
     ADD_FAILURE_AT(path.c_str(), static_cast<int>(row.line))
-        << row.row.at << " | " << row.row.input << difference(row.row, (*actual)[i].row);
+        << row.row.at << " | " << row.row.input << difference(row.row, (*actual)[i].row)
+        << "\nUPDATE_GOLDEN=1 writes what really happens";
   }
 }
 

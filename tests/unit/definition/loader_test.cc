@@ -1,6 +1,7 @@
 #include "orchestrator/definition/loader.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -87,6 +88,19 @@ TEST(StateTypes, AreAllInTheGrammar) {
   }
   EXPECT_EQ(find_state_type("eventsXor"), find_state_type("eventXor"));
   EXPECT_EQ(find_state_type("Noop"), nullptr);
+}
+
+TEST(StateTypes, HaveTheirTableOfCasesAndTheirPlaceInTheReference) {
+  const std::string common = read_text_file("tests/tables/common.table");
+  const std::string reference = read_text_file("docs/language.md");
+  for (const StateType* type : state_types()) {
+    const std::string name(type->name);
+    EXPECT_TRUE(std::filesystem::exists("tests/tables/" + name + ".table")) << name;
+    EXPECT_NE(common.find("type: " + name + "\n"), std::string::npos)
+        << "tests/tables/common.table has no state of type " << name;
+    EXPECT_NE(reference.find("| [" + name + "](#"), std::string::npos)
+        << "the table of state types in docs/language.md has no " << name;
+  }
 }
 
 TEST(GoodDefinitions, AreReadWhole) {
@@ -265,7 +279,7 @@ TEST(BadDefinitions, HaveTheirFindingsWhereTheyAreMarked) {
     if (update) {
       write_text_file(file, found);
     } else {
-      EXPECT_EQ(found, annotated) << file;
+      EXPECT_EQ(found, annotated) << file << "; UPDATE_GOLDEN=1 writes what is found";
     }
   }
 }

@@ -86,7 +86,7 @@ TEST(Coverage, HasEveryKeyOfTheGrammar) {
   for (const Mapping* mapping : all_mappings()) {
     for (const KeyRule* key : mapping->keys()) {
       EXPECT_TRUE(found.contains({std::string(mapping->name), std::string(key->name)}))
-          << mapping->name << "." << key->name;
+          << kPage << " has no row `" << key->name << "` below the heading " << mapping->name;
     }
   }
 }
