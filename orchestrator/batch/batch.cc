@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/event_rows.h"
-#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
-#include "orchestrator/store/rows/task_rows.h"
-#include "orchestrator/store/rows/variable_rows.h"
 #include "os/crash_point.h"
-#include "states/state.h"
 
 namespace millrace {
 namespace {
@@ -23,13 +17,6 @@ namespace {
 /// How many batches may move the cursor and nothing else before it is written all the same: what a
 /// restart reads again at most.
 constexpr uint32_t kMostWithoutEffect = 64;
-
-/// What a function answers is JSON, or bytes that are told in Base64; nothing at all is null.
-LazyJson json_of_answer(const std::string& answer) {
-  if (answer.empty()) return {};
-  Result<Json> json = parse_json(answer);
-  return json ? LazyJson(std::move(*json)) : LazyJson(Json(base64_encode(answer)));
-}
 
 }  // namespace
 
@@ -214,82 +201,6 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
   return true;
 }
 
-// Timers.
-
-Result<bool> Batch::may_be_overtaken(TimePoint now, const TimerInput& timer) {
-  if (std::holds_alternative<TimerInput::OfGroupedEvent>(timer.owner)) return true;
-  const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner);
-  if (owner == nullptr || owner->kind == TimerKind::kDelay || owner->kind == TimerKind::kRetry) {
-    return false;
-  }
-  if (draft_.waiting.listens(owner->instance)) return true;
-  const Touched* const touched = TRY(instances_.touch(now, owner->space, owner->instance));
-  if (touched == nullptr || touched->instance.phase != Phase::kEntering) return false;
-  // It evaluates what it is to listen for.
-  const Instance& instance = touched->instance;
-  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
-  return !workflow->states[instance.state]->awaited_types().empty();
-}
-
-Status Batch::take(TimePoint now, const TimerInput& input) {
-  ++draft_.outcome.counts.timers_fired;
-  return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
-                    input.owner);
-}
-
-Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
-  draft_.in_hand.take_instance({owner.space, owner.instance});
-  Touched* const touched = TRY(instances_.touch(now, owner.space, owner.instance));
-  if (touched == nullptr) return {};
-  if (!fan_outs_.empty()) TRY(instances_.offer_recent(now, *touched));
-  const auto& timers = touched->instance.timers;
-  const Timer timer{owner.kind, deadline};
-  if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
-  Instance& instance = touched->instance;
-  if (owner.kind == TimerKind::kCalls && awaits_look(now, instance)) return {};
-  // For one that is on its way the events since it was moved are kept; for another one they are
-  // not.
-  if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
-  TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
-  return {};
-}
-
-/// Workers need not report that they have a task, so the runner is asked before a schedule-to-start
-/// deadline counts. The timer of the calls stays as it is meanwhile: the answer fires it again, or
-/// has it armed anew.
-bool Batch::awaits_look(TimePoint now, const Instance& instance) {
-  bool awaits = false;
-  for (const Call& call : instance.calls) {
-    const auto& deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)];
-    if (call.status != Call::Status::kRunning || !call.outside || !deadline) continue;
-    if (*deadline <= now) awaits |= draft_.tasks.awaits_look(call.id, *deadline);
-  }
-  return awaits;
-}
-
-Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
-  const auto read = read_delayed(draft_.tx, owner.number);
-  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-  if (read && !*read) return {};
-  const auto event = read ? event_of(owner.number, **read) : tl::unexpected(read.error());
-  if (!event) {  // its row stays
-    draft_.damages.note(event.error());
-    return {};
-  }
-  const auto& record = *read;
-  erase_delayed(draft_.tx, owner.number);
-  if (!draft_.catalog.has_namespace(record->space)) return {};  // it was deleted
-  return draft_.publish(record->space, record->instance, *event, record->sealed);
-}
-
-Status Batch::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner) {
-  return groups_.expire(owner.number);
-}
-
-Status Batch::fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner) {
-  return schedules_.tick(now, owner.workflow, deadline);
-}
-
 // Results.
 
 Status Batch::take(TimePoint now, const EvaluatedInput& input) {
@@ -297,101 +208,6 @@ Status Batch::take(TimePoint now, const EvaluatedInput& input) {
   Touched* const touched = TRY(instances_.touch(now, input.space, input.instance));
   if (touched == nullptr) return {};
   TRY(instances_.step(now, *touched, Resumed{.step = input.step, .results = input.results}));
-  return {};
-}
-
-// Tasks. What is told of one that has ended, or that nobody knows, is late and of no use.
-
-Status Batch::take(TimePoint now, const TaskInput& input) {
-  const InstanceId& task = input.report.task;
-  if (input.stored) draft_.after_commit(StoredReport{input.stored});
-  const TaskInHand* const known = draft_.tasks.find(task);
-  if (known != nullptr) draft_.in_hand.take_instance({known->space, known->by});
-  if (known == nullptr || !draft_.catalog.has_namespace(known->space)) return {};
-  if (input.report.space && !is_space(known->space, *input.report.space)) {
-    ++draft_.outcome.counts.answers_stray;
-    return {};
-  }
-  const auto& what = input.report.what;
-  if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
-    return hear(now, task, TaskInHand(*known), *ended);
-  }
-  if (std::holds_alternative<TaskUnbegun>(what)) {
-    draft_.tasks.looked(task);
-    return known->caller ? fire_calls(now, *known) : Status();
-  }
-  if (const auto after = draft_.tasks.heard(task))
-    draft_.outcome.counts.begun_after.push_back(*after);
-  if (!known->caller) return {};
-  if (std::holds_alternative<TaskStarted>(what)) {
-    return tell_caller(now, *known, Begun{*known->caller});
-  }
-  if (const auto* const output = std::get_if<TaskOutput>(&what)) {
-    return tell_caller(now, *known, Printed{*known->caller, output->text});
-  }
-  return {};
-}
-
-/// Whether the namespace of that number, if it is still there, has that name.
-bool Batch::is_space(NamespaceNumber space, std::string_view name) const {
-  return draft_.catalog.has_namespace(space) && draft_.catalog.name_of(space) == name;
-}
-
-Status Batch::hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
-                   const TaskEnded& told) {
-  if (known.caller) {
-    // An answer that comes while the runner looks is from a worker that has the task.
-    if (known.looked_for && !known.is_unbegun) TRY(tell_caller(now, known, Begun{*known.caller}));
-    // What comes past its deadline leaves no variables either.
-    TRY(tell_caller(now, known, Overdue{}));
-    if (draft_.tasks.find(task) == nullptr) return {};
-  }
-  draft_.tasks.end(draft_.tx, task);
-  draft_.after_commit(EndedTask{task});
-  for (const TaskVariable& one : told.variables) {
-    Variable value = one.value;
-    value.sealed = value.sealed || known.sealed;
-    write_variable(draft_.tx, {owner_of(known.space, known.workflow, known.by, one.scope), one.key},
-                   value);
-  }
-  if (!known.caller) return {};
-  CallResult result = tl::unexpected(Error());
-  if (told.result) {
-    result = json_of_answer(*told.result);
-  } else {
-    result = tl::unexpected(told.result.error());
-  }
-  return tell_caller(now, known,
-                     Returned{.call = *known.caller,
-                              .result = result,
-                              .sealed = known.sealed,
-                              .retry_after = told.retry_after});
-}
-
-Status Batch::take(TimePoint now, const SilenceInput& input) {
-  const TaskInHand* const known = draft_.tasks.find(input.task);
-  if (known == nullptr || !known->caller) return {};
-  return tell_caller(now, TaskInHand(*known), Silent{*known->caller});
-}
-
-Status Batch::tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus) {
-  Touched* const touched = TRY(instances_.touch(now, task.space, task.caller->instance));
-  if (touched == nullptr) return {};
-  TRY(instances_.step(now, *touched, stimulus));
-  return {};
-}
-
-/// Fires the timer of the caller's calls if it is due: it may have waited for an answer.
-Status Batch::fire_calls(TimePoint now, const TaskInHand& task) {
-  const InstanceId caller = task.caller->instance;
-  Touched* const touched = TRY(instances_.touch(now, task.space, caller));
-  if (touched == nullptr) return {};
-  for (const Timer& timer : touched->instance.timers) {
-    if (timer.kind != TimerKind::kCalls || timer.deadline > now) continue;
-    return fire(
-        now, timer.deadline,
-        TimerInput::OfInstance{.space = task.space, .instance = caller, .kind = timer.kind});
-  }
   return {};
 }
 

@@ -17,7 +17,8 @@
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/schedules.h"
-#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/batch/task_inputs.h"
+#include "orchestrator/batch/timer_inputs.h"
 
 namespace millrace {
 
@@ -46,10 +47,10 @@ class Batch {
   /// Goes on with what deletions have left to erase.
   Status purge() { return purges_.go_on(); }
 
-  /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
-  /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
-  /// deadline. Nothing else waits for the stream. Errors: those of the store.
-  Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer);
+  /// As TimerInputs has it.
+  Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer) {
+    return timer_inputs_.may_be_overtaken(now, timer);
+  }
 
   /// Whether its events have woken so many instances that the next ones should wait for the next
   /// batch.
@@ -84,29 +85,16 @@ class Batch {
  private:
   Status take(TimePoint now, const EventInput& input);
   Status take(TimePoint now, const UnreadableInput& input);
-  Status take(TimePoint now, const TimerInput& input);
+  Status take(TimePoint now, const TimerInput& input) { return timer_inputs_.take(now, input); }
   Status take(TimePoint now, const EvaluatedInput& input);
-  Status take(TimePoint now, const TaskInput& input);
-  Status take(TimePoint now, const SilenceInput& input);
+  Status take(TimePoint now, const TaskInput& input) { return task_inputs_.take(now, input); }
+  Status take(TimePoint now, const SilenceInput& input) { return task_inputs_.take(now, input); }
   Status take(TimePoint now, const ContinueInput& input);
   Status take(TimePoint now, const CommandInput& input);
 
   Status refuse(const EventInput& input);
   /// Takes the event where the router sends it.
   Status send_to(TimePoint now, uint64_t sequence, const EventRoute& route);
-
-  Status hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
-              const TaskEnded& told);
-  bool is_space(NamespaceNumber space, std::string_view name) const;
-  /// Steps whoever waits for the task.
-  Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
-  bool awaits_look(TimePoint now, const Instance& instance);
-  Status fire_calls(TimePoint now, const TaskInHand& task);
-
-  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
-  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
-  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
-  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
 
   /// Whether the event concerned that start.
   Result<bool> offer_start(TimePoint now, uint64_t sequence, const Event& event,
@@ -124,6 +112,8 @@ class Batch {
   Errands errands_{draft_, instances_};
   Groups groups_{draft_, instances_};
   Schedules schedules_{draft_, instances_};
+  TimerInputs timer_inputs_{draft_, instances_, fan_outs_, groups_, schedules_};
+  TaskInputs task_inputs_{draft_, instances_, timer_inputs_};
   Purges purges_{draft_, groups_};
   size_t woken_ = 0;           ///< by events of the batch in hand
   bool cursor_moved_ = false;  ///< since it was written

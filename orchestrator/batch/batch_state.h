@@ -3,7 +3,6 @@
 // parts of a batch (batch.h) all write into the same one. Engine thread only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "base/result.h"
 #include "model/dead_letter.h"
 #include "model/effect.h"
+#include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/batch/crash_note.h"
 #include "orchestrator/batch/input.h"
 #include "orchestrator/engine/engine.h"
@@ -39,28 +39,6 @@ namespace millrace {
 
 /// Makes the id of an instance that starts at that time.
 using IdMaker = std::function<InstanceId(TimePoint)>;
-
-/// What happened, for the metrics.
-struct BatchCounts {
-  uint64_t events = 0;
-  uint64_t events_unmatched = 0;
-  uint64_t events_duplicate = 0;
-  uint64_t events_unreadable = 0;
-  uint64_t instances_started = 0;
-  uint64_t starts_skipped = 0;  ///< of singular workflows, by events and ticks
-  uint64_t instances_woken = 0;
-  uint64_t instances_damaged = 0;  ///< passed over because of what their rows hold
-  uint64_t timers_fired = 0;
-  uint64_t published = 0;
-  uint64_t dead_letters = 0;
-  uint64_t rows_purged = 0;           ///< of deleted namespaces
-  uint64_t answers_stray = 0;         ///< given for another namespace than the task's
-  uint64_t groups_uncorrelated = 0;   ///< events that lack an attribute that a start correlates by
-  uint64_t groups_expired = 0;        ///< events whose lifespan in an eventsAnd group ended
-  uint64_t groups_closed = 0;         ///< events of eventsAnd groups that a new revision closed
-  std::array<uint64_t, 8> ended{};    ///< by InstanceStatus
-  std::vector<Duration> begun_after;  ///< being handed out, of tasks that were begun with
-};
 
 /// The answer to a command.
 struct Answer {

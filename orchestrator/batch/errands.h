@@ -29,7 +29,6 @@ class Errands {
   /// Writes those that are left.
   Status write();
 
-
  private:
   Status run(TimePoint now, const StartChild& errand, const QueuedErrand& queued);
   Status run(TimePoint now, const CancelChild& errand, const QueuedErrand& queued);

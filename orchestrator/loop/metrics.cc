@@ -10,6 +10,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "model/instance.h"
+
 namespace millrace {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "orchestrator/batch/batch.h"
+#include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/ports/event_stream.h"
 
 namespace millrace {

@@ -209,6 +209,19 @@ bool Processor::turn() {
   return true;
 }
 
+/// Before what a batch counts: what is counted as published is seen as under way.
+void Processor::set_gauges() {
+  parts_.metrics.set({.listeners = engine_.waiting.listeners(),
+                      .timers = engine_.waiting.timers(),
+                      .outbox_in_flight = engine_.outbox.in_flight(),
+                      .outbox_bytes = engine_.outbox.bytes(),
+                      .tasks = engine_.tasks.size(),
+                      .fan_out = backlog_.fan_out,
+                      .refuses = pressure_.is_on(),
+                      .damaged_rows = engine_.damages.count(),
+                      .patterns_over_limit = engine_.waiting.patterns_over_limit()});
+}
+
 /// What earlier turns left, and all that waits.
 Work Processor::take_work() {
   Work work = std::exchange(left_, {});
@@ -276,16 +289,8 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   evaluating_ += next.evaluations;
   move_all(next.continues, unfinished_);
   move_all(next.commands, left_.commands);
+  set_gauges();
   parts_.metrics.count(outcome.counts);
-  parts_.metrics.set({.listeners = engine_.waiting.listeners(),
-                      .timers = engine_.waiting.timers(),
-                      .outbox_in_flight = engine_.outbox.in_flight(),
-                      .outbox_bytes = engine_.outbox.bytes(),
-                      .tasks = engine_.tasks.size(),
-                      .fan_out = backlog_.fan_out,
-                      .refuses = pressure_.is_on(),
-                      .damaged_rows = engine_.damages.count(),
-                      .patterns_over_limit = engine_.waiting.patterns_over_limit()});
 }
 
 /// Sends what commits have left to be sent: messages of the outbox that waited for others or

@@ -81,6 +81,7 @@ class Processor {
   Status learn_from_death();
   void run();
   void measure_pressure();
+  void set_gauges();
   bool is_due() const { return next_wake() == Duration(0); }
 
   // One turn, in this order.

@@ -1,5 +1,5 @@
-// Commands about variables. Each answers what Service::command lists, or fails with an error of that
-// list; an error `store.*` is of the store, and the batch is lost. Engine thread only.
+// Commands about variables. Each answers what Service::command lists, or fails with an error of
+// that list; an error `store.*` is of the store, and the batch is lost. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
