@@ -117,6 +117,11 @@ std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const Walk
         std::tuple(visit.thread, parent, visit.from.file, visit.to.file), steps.size());
     step_of[i] = one->second;
     if (is_new) steps.push_back({visit.thread, parent, visit.from, visit.to});
+    auto& functions = steps[one->second].functions;
+    const std::string function = bare_name(visit.to.function);
+    if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
+      functions.push_back(function);
+    }
   }
   return steps;
 }

@@ -21,12 +21,14 @@ struct CodePlace {
 
 using CodePlaceOf = std::function<const CodePlace&(const void* function)>;
 
-/// A call from one file into another: a visit of that file, which lasts until the call returns.
+/// A call from one file into another: a visit of that file, which lasts until the call returns. A
+/// step of the way stands for several.
 struct FileVisit {
   std::string thread;
   std::optional<size_t> parent;  ///< the visit in which the call was made, by its index
   CodePlace from;
   CodePlace to;
+  std::vector<std::string> functions = {};  ///< of a step: all that are called, each once
 };
 
 /// The visits that began within [from, to) nanoseconds and those in which they began, thread by

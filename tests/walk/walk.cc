@@ -188,15 +188,52 @@ std::vector<FileVisit> play() {
   return shortest;
 }
 
+/// The functions that are called, without what all of their names have.
+std::string shown(const FileVisit& step) {
+  std::string names = fmt::format("{}", fmt::join(step.functions, ", "));
+  for (const std::string_view same : {"millrace::", "[abi:cxx11]"}) {
+    for (size_t at = names.find(same); at != std::string::npos; at = names.find(same)) {
+      names.erase(at, same.size());
+    }
+  }
+  return names;
+}
+
+/// Steps by the step in which they are, in their order; those in none by their thread.
+struct Tree {
+  explicit Tree(const std::vector<FileVisit>& all) : steps(all) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].parent) {
+        inside[*steps[i].parent].push_back(i);
+      } else {
+        of_thread[steps[i].thread].push_back(i);
+      }
+    }
+  }
+
+  void print(size_t step, size_t depth) const {
+    const FileVisit& one = steps[step];
+    fmt::print("{:{}}{} -> {}  {}\n", "", 2 * depth, one.from.file, one.to.file, shown(one));
+    const auto found = inside.find(step);
+    if (found == inside.end()) return;
+    for (const size_t next : found->second) print(next, depth + 1);
+  }
+
+  const std::vector<FileVisit>& steps;
+  std::map<size_t, std::vector<size_t>> inside;
+  std::map<std::string, std::vector<size_t>> of_thread;
+};
+
 void print(const std::vector<FileVisit>& steps) {
-  std::vector<size_t> depths;
-  std::string thread;
+  const Tree tree(steps);
+  for (const char* const thread : {"reader", "engine", "sender"}) {
+    fmt::print("{}\n", thread);
+    const auto found = tree.of_thread.find(thread);
+    if (found == tree.of_thread.end()) continue;
+    for (const size_t step : found->second) tree.print(step, 1);
+  }
   std::map<std::string, size_t> entered;
   for (const FileVisit& step : steps) {
-    if (step.thread != thread) fmt::print("{}\n", thread = step.thread);
-    depths.push_back(step.parent ? depths[*step.parent] + 1 : 1);
-    fmt::print("{:{}}{} -> {}  {}\n", "", 2 * depths.back(), step.from.file, step.to.file,
-               bare_name(step.to.function));
     ++entered[step.to.file];
     entered.try_emplace(step.from.file);
   }
