@@ -44,9 +44,13 @@ TEST(Layering, IsReadFromTheTargetsOfTheRooms) {
   EXPECT_THAT(wrong_includes(rooms, "low/second/b.cc", text),
               ElementsAre("low/second/b.cc:4: low/second may not include \"base/a.h\": its "
                           "CMakeLists.txt does not list base"));
-  EXPECT_THAT(wrong_includes(rooms, "base/a.cc", "#include \"low/first/a.h\"\n"),
-              ElementsAre("base/a.cc:1: base may not include \"low/first/a.h\": its CMakeLists.txt "
-                          "does not list low/first"));
+  for (const char* const one : {"#include \"low/first/a.h\"", "#include <low/first/a.h>",
+                                "  #  include \"low/first/a.h\""}) {
+    EXPECT_THAT(wrong_includes(rooms, "base/a.cc", one),
+                ElementsAre("base/a.cc:1: base may not include \"low/first/a.h\": its "
+                            "CMakeLists.txt does not list low/first"))
+        << one;
+  }
 }
 
 /// The folders that the table of rooms in a document names.

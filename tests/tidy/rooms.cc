@@ -83,7 +83,7 @@ std::string room_of(const std::map<std::string, Room>& rooms, std::string_view f
 
 std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms,
                                         std::string_view file, std::string_view text) {
-  static const std::regex kInclude(R"(^#include "([^"]+)\")");
+  static const std::regex kInclude(R"(^\s*#\s*include\s*["<]([^">]+)[">])");
   const std::string own = room_of(rooms, file);
   std::vector<std::string> wrong;
   std::istringstream lines{std::string(text)};
@@ -93,6 +93,7 @@ std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms
     std::smatch include;
     if (!std::regex_search(line, include, kInclude)) continue;
     const std::string other = room_of(rooms, include[1].str());
+    if (other.empty() && include[0].str().ends_with('>')) continue;  // of a library
     const auto room = rooms.find(own);
     if (other == own || (room != rooms.end() && room->second.reaches.contains(other))) continue;
     wrong.push_back(

@@ -1,6 +1,5 @@
 // The same on the real podman, where it can run here: with an image made of this system's shell,
 // so that nothing is fetched.
-#include "orchestrator/ports/clock.h"
 #include "tests/support/podman.h"
 
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "functions/container.h"
+#include "orchestrator/ports/clock.h"
 #include "os/programs.h"
 #include "tests/support/process.h"
 #include "tests/unit/functions/told_tasks.h"

@@ -59,7 +59,7 @@ class FaultyStoreTest : public testing::Test {
   void heal() {
     nth_.reset();
     table_.reset();
-    tx->drop();
+    if (tx) tx->drop();
   }
 
   /// Runs `attempt`, which returns a Status, with its first read failing, then with its second, and
@@ -93,7 +93,7 @@ class FaultyStoreTest : public testing::Test {
   Folder folder;
   bool fails_commit = false;
   std::unique_ptr<Environment> environment;
-  std::optional<Transaction> tx;
+  std::optional<Transaction> tx;  ///< a store has one at a time
 };
 
 }  // namespace millrace
