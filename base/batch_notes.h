@@ -1,6 +1,6 @@
 // BatchNotes: what a cache has changed with the batch in hand, noted so that it can be taken back
-// if the batch is lost. The notes of one batch are gone when the next one begins: nobody has to
-// clear them. One thread.
+// if the batch is lost. The notes of one batch end when the next batch begins; no call clears them.
+// One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Where reading goes on after a start or a reconnect (ARCHITECTURE "What a broker leaves"). Pure:
-// the stream and its twin decide alike.
+// the JetStream reader and the broker in memory share these decisions.
 #pragma once
 
 #include <cstdint>

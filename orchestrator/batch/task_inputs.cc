@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// What a function answers is JSON, or bytes that are told in Base64; nothing at all is null.
+/// The answer of a function: JSON, other bytes as Base64, an empty answer as null.
 LazyJson json_of_answer(const std::string& answer) {
   if (answer.empty()) return {};
   Result<Json> json = parse_json(answer);

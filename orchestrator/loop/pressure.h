@@ -1,6 +1,6 @@
 // Pressure: whether so much is waiting already, or so little room is left, that new work has to
 // wait: then events stay in the stream and calls are refused for a while (docs/ARCHITECTURE.md).
-// What is under way goes on, and so does what takes things away. Engine thread only.
+// Instances go on, and commands that cancel or delete are accepted. Engine thread only.
 #pragma once
 
 #include <cstddef>

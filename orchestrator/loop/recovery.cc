@@ -118,7 +118,7 @@ Status check_store(EngineState& engine) {
 }
 
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {
-  engine.tasks.undo();  // of which tasks somebody has begun with no row tells
+  engine.tasks.undo();  // no row has which tasks a worker has begun; these notes do
   engine.batches.end();
   engine.waiting.clear();
   engine.living.clear();

@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/simulation/world.h"
+#include "tests/support/mixed_definitions.h"
 
 namespace millrace {
 namespace {
@@ -36,60 +37,6 @@ WorldOptions with(Losses& losses) {
   options.store.fails_commit = [&losses] { return losses.strikes(); };
   return options;
 }
-
-constexpr const char* kWaits = R"(
-id: waits
-start: {type: event, event: {type: begin}}
-states:
-- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
-)";
-
-constexpr const char* kGroups = R"(
-id: groups
-start: {type: eventsAnd, lifespan: PT30M, events: [{type: one}, {type: two}]}
-states:
-- {id: done, type: noop}
-)";
-
-constexpr const char* kTicks = R"(
-id: ticks
-start: {type: scheduled, cron: '*/20 * * * *'}
-states:
-- {id: done, type: noop}
-)";
-
-constexpr const char* kCalls = R"(
-id: calls
-functions:
-- {id: f, type: subflow, workflow: item}
-states:
-- id: loop
-  type: foreach
-  array: jq(.items)
-  action: {function: f}
-)";
-
-constexpr const char* kItem = R"(
-id: item
-states:
-- {id: wait, type: consumeEvent, timeout: PT10M, event: {type: item}}
-)";
-
-constexpr const char* kOrder = R"(
-id: order
-functions:
-- {id: charge, type: knative-namespace, service: charge}
-states:
-- id: pay
-  type: action
-  action: {function: charge}
-)";
-
-constexpr const char* kReminds = R"(
-id: reminds
-states:
-- {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
-)";
 
 /// Asks until it is done: the commands of a lost batch are refused.
 void insist(World& world, const std::function<Command()>& make) {

@@ -1,4 +1,4 @@
-// A sink that keeps what it is told of tasks.
+// A TaskSink that records the reports of tasks.
 #pragma once
 
 #include <mutex>

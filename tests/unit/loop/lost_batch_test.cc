@@ -19,6 +19,7 @@
 #include "orchestrator/loop/recovery.h"
 #include "orchestrator/loop/work_applier.h"
 #include "scenarios/virtual_clock.h"
+#include "tests/support/mixed_definitions.h"
 #include "tests/unit/support/catalog_store.h"
 #include "tests/unit/support/recorders.h"
 
@@ -27,57 +28,12 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
-using testing::AllOf;
 using testing::Contains;
 using testing::Gt;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// A definition of each kind that memory keeps something of.
-constexpr const char* kDefinitions[] = {
-    R"(
-id: waits
-start: {type: event, event: {type: begin}}
-states:
-- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
-)",
-    R"(
-id: groups
-start: {type: eventsAnd, lifespan: PT30M, events: [{type: one}, {type: two}]}
-states:
-- {id: done, type: noop}
-)",
-    R"(
-id: ticks
-start: {type: scheduled, cron: '*/20 * * * *'}
-states:
-- {id: done, type: noop}
-)",
-    R"(
-id: item
-states:
-- {id: wait, type: consumeEvent, timeout: PT10M, event: {type: item}}
-)",
-    R"(
-id: calls
-functions:
-- {id: f, type: subflow, workflow: item}
-states:
-- {id: loop, type: foreach, array: jq(.items), action: {function: f}}
-)",
-    R"(
-id: order
-functions:
-- {id: charge, type: knative-namespace, service: charge}
-states:
-- {id: pay, type: action, action: {function: charge}}
-)",
-    R"(
-id: reminds
-states:
-- {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
-)",
-};
+constexpr const char* kDefinitions[] = {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds};
 
 constexpr const char* kTypes[] = {"begin", "go", "one", "two", "item", "reminder"};
 
