@@ -14,85 +14,22 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   const std::string head_key = one.key(Part::kHead);
   const Place head_place{one.table, head_key};
   const Instance& head = *one.head;
-  uint64_t count = 0;
+  HistoryChain chain;
   bool is_whole = true;
-  bool was_plain = false;
   one.story.emplace();
-  std::optional<TimePoint> later;
   std::string key = head_key;
   Table table = one.table;
   for (uint64_t number = head.last_history; number != 0;) {
-    const Place by{table, key};  // who names the row
-    note_given(Counter::kHistory, number, by);
     const std::string row_key = rows::key_of(number);
     const Place place{Table::kHistory, row_key};
     const auto value = view_.get(Table::kHistory, row_key);
-    is_whole = false;
-    if (!value) {
-      add(StoreFault::kHistoryMissing, by, fmt::format("history row {} is not there", number));
-      break;
-    }
-    const auto row = open_and_decode(place, *value, decode_history);
-    chained_.insert(number);
-    if (erased_.contains(number)) {
-      add(StoreFault::kPurgeTarget, by,
-          fmt::format("history row {} is of this instance, and of what a purge erases", number));
-    }
+    const auto row = read_chained(one, number, {table, key}, value);
+    is_whole = row.has_value();
     if (!row) break;
-    if (row->instance != one.id || row->space != one.space) {
-      add(StoreFault::kHistoryOwner, place,
-          fmt::format("it is in the chain of instance {} and names {} in {}", to_string(one.id),
-                      to_string(row->instance), name_of(row->space)));
-      break;
-    }
-    if (row->previous >= number) {
-      add(StoreFault::kHistoryOrder, place, fmt::format("the row before it is {}", row->previous));
-      break;
-    }
-    is_whole = true;
-    if (Seal::is_sealed(*value) && !head.sealed) {
-      add(StoreFault::kInstanceSeal, place,
-          "the row is sealed, and the head of its instance is not");
-    }
-    const auto order = [&](std::string wrong) {
-      add(StoreFault::kHistoryOrder, place, std::move(wrong));
-    };
-    if (row->records.empty()) {
-      add(StoreFault::kRowValue, place, "the row has no record");
-    } else {
-      const bool is_last = number == head.last_history;
-      const bool ends = row->records.back().kind == HistoryKind::kEnded;
-      if (is_last && ends != has_ended(head.status)) {
-        order(ends ? "it ends with `ended`, and the instance lives"
-                   : "it does not end with `ended`, and the instance has ended");
-      }
-      if (row->previous == 0 && row->records.front().kind != HistoryKind::kStarted) {
-        order("the first record is not `started`");
-      }
-      if (is_last && ends) check_end(one, row->records.back());
-      if (row->previous == 0 && row->records.front().time != head.started_at) {
-        add(StoreFault::kInstanceStatus, head_place,
-            fmt::format("it started at {} ms, and by its history at {} ms",
-                        to_millis(head.started_at), to_millis(row->records.front().time)));
-      }
-      if (is_last && one.is_data_in_history && row->with_input.empty() &&
-          std::none_of(row->records.begin(), row->records.end(),
-                       [](const HistoryRecord& record) { return record.data; })) {
-        add(StoreFault::kInstanceParts, head_place,
-            fmt::format("its data should be in history row {}, and is not", number));
-      }
-    }
-    for (auto record = row->records.rbegin(); record != row->records.rend(); ++record) {
-      if (later && record->time > *later) order("a record is later than the one behind it");
-      later = record->time;
-    }
-    if (was_plain && Seal::is_sealed(*value)) {
-      add(StoreFault::kInstanceSeal, place, "the row is sealed, and a later one is not");
-    }
-    was_plain |= !Seal::is_sealed(*value);
-    one.story->is_first_sealed = Seal::is_sealed(*value);
+    check_chained_seal(one, place, Seal::is_sealed(*value), chain);
+    check_chained_records(one, place, *row, number, chain);
     check_history_row(one, place, *row, workflow);
-    count += row->records.size();
+    chain.records += row->records.size();
     table = Table::kHistory;
     key = row_key;
     number = row->previous;
@@ -102,11 +39,105 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   } else if (!is_whole) {
     unsound_.insert(one.id);  // what is behind the break is no finding of its own
     one.story.reset();
-  } else if (count != head.history_count) {
+  } else if (chain.records != head.history_count) {
     add(StoreFault::kHistoryCount, head_place,
-        fmt::format("the head counts {} records, and {} are there", head.history_count, count));
+        fmt::format("the head counts {} records, and {} are there", head.history_count,
+                    chain.records));
   }
   if (one.story) check_story(one, workflow);
+}
+
+/// Row `number` of an instance's chain, which the row at `by` names. None: the chain breaks there.
+std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t number, const Place& by,
+                                                std::optional<std::string_view> value) {
+  note_given(Counter::kHistory, number, by);
+  const std::string key = rows::key_of(number);
+  const Place place{Table::kHistory, key};
+  if (!value) {
+    add(StoreFault::kHistoryMissing, by, fmt::format("history row {} is not there", number));
+    return std::nullopt;
+  }
+  auto row = open_and_decode(place, *value, decode_history);
+  chained_.insert(number);
+  if (erased_.contains(number)) {
+    add(StoreFault::kPurgeTarget, by,
+        fmt::format("history row {} is of this instance, and of what a purge erases", number));
+  }
+  if (!row) return std::nullopt;
+  if (row->instance != one.id || row->space != one.space) {
+    add(StoreFault::kHistoryOwner, place,
+        fmt::format("it is in the chain of instance {} and names {} in {}", to_string(one.id),
+                    to_string(row->instance), name_of(row->space)));
+    return std::nullopt;
+  }
+  if (row->previous >= number) {
+    add(StoreFault::kHistoryOrder, place, fmt::format("the row before it is {}", row->previous));
+    return std::nullopt;
+  }
+  return std::move(*row);
+}
+
+/// From the row that seals the instance on, all rows are sealed.
+void Checker::check_chained_seal(Walked& one, const Place& place, bool is_sealed,
+                                 HistoryChain& chain) {
+  if (is_sealed && !one.head->sealed) {
+    add(StoreFault::kInstanceSeal, place, "the row is sealed, and the head of its instance is not");
+  }
+  if (chain.was_plain && is_sealed) {
+    add(StoreFault::kInstanceSeal, place, "the row is sealed, and a later one is not");
+  }
+  chain.was_plain |= !is_sealed;
+  one.story->is_first_sealed = is_sealed;
+}
+
+/// The first record of a chain and its last, and the times of all.
+void Checker::check_chained_records(const Walked& one, const Place& place, const HistoryRow& row,
+                                    uint64_t number, HistoryChain& chain) {
+  const Instance& head = *one.head;
+  const auto order = [&](std::string wrong) {
+    add(StoreFault::kHistoryOrder, place, std::move(wrong));
+  };
+  if (row.records.empty()) {
+    add(StoreFault::kRowValue, place, "the row has no record");
+    return;
+  }
+  if (number == head.last_history) check_newest_records(one, place, row, number);
+  if (row.previous == 0) {
+    if (row.records.front().kind != HistoryKind::kStarted) {
+      order("the first record is not `started`");
+    }
+    if (row.records.front().time != head.started_at) {
+      const std::string head_key = one.key(Part::kHead);
+      add(StoreFault::kInstanceStatus, {one.table, head_key},
+          fmt::format("it started at {} ms, and by its history at {} ms",
+                      to_millis(head.started_at), to_millis(row.records.front().time)));
+    }
+  }
+  for (auto record = row.records.rbegin(); record != row.records.rend(); ++record) {
+    if (chain.later && record->time > *chain.later) {
+      order("a record is later than the one behind it");
+    }
+    chain.later = record->time;
+  }
+}
+
+/// The newest row ends as the head says, and has the data that the head leaves to it.
+void Checker::check_newest_records(const Walked& one, const Place& place, const HistoryRow& row,
+                                   uint64_t number) {
+  const bool ends = row.records.back().kind == HistoryKind::kEnded;
+  if (ends != has_ended(one.head->status)) {
+    add(StoreFault::kHistoryOrder, place,
+        ends ? "it ends with `ended`, and the instance lives"
+             : "it does not end with `ended`, and the instance has ended");
+  }
+  if (ends) check_end(one, row.records.back());
+  if (one.is_data_in_history && row.with_input.empty() &&
+      std::none_of(row.records.begin(), row.records.end(),
+                   [](const HistoryRecord& record) { return record.data; })) {
+    const std::string head_key = one.key(Part::kHead);
+    add(StoreFault::kInstanceParts, {one.table, head_key},
+        fmt::format("its data should be in history row {}, and is not", number));
+  }
 }
 
 /// The record `ended` says when and how, as the head does.

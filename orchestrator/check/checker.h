@@ -156,7 +156,20 @@ class Checker {
 
   // History (check_history.cc).
 
+  /// How far the chain of an instance was followed, from its newest row.
+  struct HistoryChain {
+    uint64_t records = 0;
+    bool was_plain = false;          ///< one of its rows was not sealed
+    std::optional<TimePoint> later;  ///< of the record behind the next one
+  };
   void check_history(Walked& one, const Workflow* workflow);
+  std::optional<HistoryRow> read_chained(const Walked& one, uint64_t number, const Place& by,
+                                         std::optional<std::string_view> value);
+  void check_chained_seal(Walked& one, const Place& place, bool is_sealed, HistoryChain& chain);
+  void check_chained_records(const Walked& one, const Place& place, const HistoryRow& row,
+                             uint64_t number, HistoryChain& chain);
+  void check_newest_records(const Walked& one, const Place& place, const HistoryRow& row,
+                            uint64_t number);
   void check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                          const Workflow* workflow);
   void check_end(const Walked& one, const HistoryRecord& record);
