@@ -2,9 +2,9 @@
 
 #include "broker/streams.h"
 #include "language/document.h"
-#include "model/command.h"
 #include "model/hops.h"
 #include "model/variable.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/loop/pressure.h"
 

@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "gateway/exchange.h"
-#include "model/command.h"
+#include "orchestrator/service/service.h"
 
 namespace millrace {
 

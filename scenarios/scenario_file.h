@@ -17,7 +17,7 @@
 #include "language/document.h"
 #include "language/findings.h"
 #include "language/scenario_names.h"
-#include "model/command.h"
+#include "orchestrator/batch/command.h"
 #include "policies/duration.h"
 #include "scenarios/acted_functions.h"
 

@@ -1,6 +1,6 @@
-// EventRouter: from an event to all that it concerns: the starts that it matches and the instances
-// that wait for it, or why it concerns none. It looks at memory only and changes nothing of it.
-// Engine thread only.
+// route_event: from an event to its targets, the starts that it matches and the instances that wait
+// for it, or why it has none. Reads the caches of the engine and changes nothing. Engine thread
+// only.
 #pragma once
 
 #include <cstddef>

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "expressions/evaluation.h"
-#include "model/command.h"
 #include "model/instance.h"
 #include "model/task.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/memory/due_timer.h"
 #include "orchestrator/outgoing/webhooks.h"
 #include "orchestrator/ports/event_stream.h"

@@ -1,6 +1,6 @@
-// AfterCommit: the one place that performs what a batch asked for once it is on disk: messages are
-// sent, tasks handed out and stopped, expressions evaluated, callers answered. It reads nothing of
-// the store: each action has all that it needs. Engine thread only.
+// perform: the one place that performs what a batch asked for (AfterCommit, batch_state.h) once it
+// is on disk: messages are sent, tasks handed out and stopped, expressions evaluated, callers
+// answered. Reads nothing of the store: each action has all that it needs. Engine thread only.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "model/command.h"
 #include "model/instance.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {

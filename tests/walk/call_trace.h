@@ -1,5 +1,5 @@
-// CallTrace: every call of a function that was compiled with -finstrument-functions, thread by
-// thread, in its order. For one program that plays one event and prints its way.
+// The trace of calls: every call of a function that was compiled with -finstrument-functions,
+// thread by thread, in its order. For one program that plays one event and prints its way.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "model/command.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/batch/commands/command_context.h"
 
 namespace millrace {

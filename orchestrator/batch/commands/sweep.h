@@ -1,6 +1,6 @@
 // What a command does to many living instances: as many as one batch should step, then the rest in
-// the batches that follow. A Sweep (model/command.h) says how far it has got; it travels with the
-// rest of the command. Engine thread only.
+// the batches that follow. A Sweep (orchestrator/batch/command.h) says how far it has got; it
+// travels with the rest of the command. Engine thread only.
 #pragma once
 
 #include <cstddef>

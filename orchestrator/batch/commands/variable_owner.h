@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "model/command.h"
+#include "orchestrator/batch/command.h"
 
 namespace millrace {
 

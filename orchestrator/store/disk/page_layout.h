@@ -1,5 +1,6 @@
-// PageLayout: how the bytes of data.mdb make pages, nodes, roots and meta pages. Only what the page
-// check needs of it; it checks nothing but meta pages. Values, no file. For this folder only.
+// The layout of a page: how the bytes of data.mdb make pages, nodes, roots and meta pages. Only
+// what the page check needs of it; it checks nothing but meta pages. Values, no file. For this
+// folder only.
 #pragma once
 
 #include <bit>

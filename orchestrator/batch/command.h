@@ -11,10 +11,9 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "model/variable.h"
+#include "states/workflow.h"
 
 namespace millrace {
-
-struct Workflow;  // states/workflow.h
 
 struct ApplyWorkflow {
   std::string space;
