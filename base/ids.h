@@ -30,7 +30,7 @@ std::string to_string(const InstanceId& id);
 Result<InstanceId> parse_instance_id(std::string_view text);
 
 /// Whether `name` may name a workflow, state, function, error code, namespace or variable:
-/// 1 to 128 letters, digits, `.`, `-`, `_` (document 003, "Common Fields").
+/// 1 to 128 letters, digits, `.`, `-`, `_` (Direktiv's "Common Fields").
 bool is_identifier(std::string_view name);
 
 }  // namespace millrace

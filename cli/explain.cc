@@ -225,7 +225,7 @@ void explain(const Use& use, std::ostream& out) {
   }
   if (key.inlined) out << "  its keys may stand in its place\n";
   out << "  in: " << names_of(use.mappings) << "\n";
-  if (key.own) out << "  not in document 003\n";
+  if (key.own) out << "  millrace's own: Direktiv does not have it\n";
 }
 
 void explain(const Mapping& mapping, std::ostream& out) {
@@ -244,7 +244,7 @@ void explain(const Mapping& mapping, std::ostream& out) {
                          key->required ? " Required." : "");
     }
   }
-  out << fmt::format("  document {}: {}\n", mapping.document, mapping.section);
+  out << fmt::format("  defined by: {}, \"{}\"\n", mapping.source, mapping.section);
 }
 
 std::vector<std::string_view> all_names() {

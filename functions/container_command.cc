@@ -16,7 +16,7 @@ struct Share {
   const char* memory;
 };
 
-/// Document 003, "ReusableFunctionDefinition".
+/// Direktiv's ReusableFunctionDefinition.
 Share share_of(ContainerSize size) {
   switch (size) {
     case ContainerSize::kSmall:

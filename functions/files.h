@@ -1,4 +1,4 @@
-// Variables as files, and files as variables (document 003, "FunctionFileDefinition"): what a
+// Variables as files, and files as variables (Direktiv's FunctionFileDefinition): what a
 // function finds in its folder before it begins, and what it has left in `out/<scope>/` when it is
 // done. Names and archives come from strangers: nothing outside the folder is read or written,
 // nothing is followed, everything is bounded. For any thread; it blocks on the disk.

@@ -1,4 +1,4 @@
-// The grammar of the definition language as tables: which mappings there are (document 003 and what
+// The grammar of the definition language as tables: which mappings there are (Direktiv and what
 // docs/language.md adds to it), which keys each has, and what may stand behind them. The loader
 // reads by it (language/fields.h), `explain`, `schema` and "did you mean" are made from it: a key
 // that is not here does not exist. Constants, any thread.
@@ -64,12 +64,12 @@ struct KeyRule {
   std::optional<int64_t> max = {};
   bool above_min = false;     ///< min itself is too little
   bool zero = false;          ///< a duration that may be zero
-  bool milliseconds = false;  ///< a duration that may be a whole number of them (document 000)
+  bool milliseconds = false;  ///< a duration that may be a whole number of them (Steep)
   std::span<const Word> words = {};
   const Mapping* object = nullptr;
   std::optional<Kind> instead = {};  ///< what may stand there instead of the mapping
   bool inlined = false;  ///< where it is absent, the keys of `object` may stand in its place
-  bool own = false;      ///< millrace's own: document 003 does not have it
+  bool own = false;      ///< millrace's own: Direktiv does not have it
 
   /// Its name and its spellings.
   std::vector<std::string_view> names() const;
@@ -83,13 +83,13 @@ using Keys = std::span<const KeyRule>;
 /// what all of them have, and `kinds` holds the whole of each. Its word in `type` says which it is;
 /// where there is no `type`, its keys do, and `vocabulary` if they are those of several kinds.
 struct Mapping {
-  std::string_view name;     ///< as its document calls it: `ConsumeEventState`
-  std::string_view section;  ///< of the document
+  std::string_view name;     ///< as its source calls it: `ConsumeEventState`
+  std::string_view section;  ///< of its source
   std::string_view meaning;  ///< one sentence
   std::array<Keys, 4> groups;
   std::span<const Mapping* const> kinds = {};
   std::array<std::string_view, 2> types = {};  ///< as a kind: its word, other spellings
-  std::string_view document = "003";
+  std::string_view source = "Direktiv";        ///< the system whose manual defines it
 
   /// The key whose word says which kind it is.
   std::string_view chooser() const;

@@ -80,7 +80,7 @@ constexpr Mapping kSteepRetryPolicy = {
     .meaning = "Steep's: every error is tried again, before `catch` is asked.",
     .groups = {kSteepRetryKeys, kVocabularyKeys},
     .types = {"steep"},
-    .document = "000",
+    .source = "Steep",
 };
 constexpr auto kTemporalRetryKeys = rules_of(kTemporalRetry);
 constexpr Mapping kTemporalRetryPolicy = {
@@ -89,7 +89,7 @@ constexpr Mapping kTemporalRetryPolicy = {
     .meaning = "Temporal's: errors are tried again but for some, before `catch` is asked.",
     .groups = {kTemporalRetryKeys, kVocabularyKeys},
     .types = {"temporal"},
-    .document = "001",
+    .source = "Temporal",
 };
 constexpr auto kStevoraRetryKeys = rules_of(kStevoraRetry);
 constexpr Mapping kStevoraRetryPolicy = {
@@ -98,7 +98,7 @@ constexpr Mapping kStevoraRetryPolicy = {
     .meaning = "Stevora's: every error is tried again, before `catch` is asked.",
     .groups = {kStevoraRetryKeys, kVocabularyKeys},
     .types = {"stevora"},
-    .document = "002",
+    .source = "Stevora",
 };
 constexpr const Mapping* kRetryPolicies[] = {
     &kDirektivRetryPolicy,
@@ -134,7 +134,7 @@ constexpr Mapping kSteepTimeout = {
     .section = "Timeout policies",
     .meaning = "A timeout, and whether its end is an error instead of that of the instance.",
     .groups = {kSteepTimeoutKeys},
-    .document = "000",
+    .source = "Steep",
 };
 
 constexpr auto kTimeoutScopeWords = words_of(kTimeoutScopes);
@@ -171,7 +171,7 @@ constexpr Mapping kService = {
     .section = "Timeout policies",
     .meaning = "What calls of a service have where nothing nearer says otherwise.",
     .groups = {kServicePolicyKeys, kActionTimeoutKeys},
-    .document = "000",
+    .source = "Steep",
 };
 
 }  // namespace millrace::grammar

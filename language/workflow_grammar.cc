@@ -64,7 +64,7 @@ constexpr Mapping kOnFailure = {
     .section = "Execution-Level Timeouts",
     .meaning = "The state that cleans up before an instance fails, once.",
     .groups = {kOnFailureKeys},
-    .document = "004",
+    .source = "Zart",
 };
 
 constexpr KeyRule kWorkflowKeys[] = {

@@ -29,13 +29,13 @@ struct Exit {
   std::optional<StateIndex> transition;  ///< none: the instance ends, complete
 };
 
-/// One entry of `catch` (document 003, ErrorDefinition).
+/// One entry of `catch` (Direktiv's ErrorDefinition).
 struct Catch {
   std::string error;  ///< anchored glob: `*` any run, `?` one character, all else literal
   std::optional<StateIndex> transition;
 };
 
-/// What every state type has (document 003, "Common Fields"), whatever its type.
+/// What every state has, whatever its type (Direktiv's "Common Fields").
 struct StateCommon {
   std::string id;
   std::string type;
@@ -59,7 +59,7 @@ struct StartEvent {
   bool operator==(const StartEvent&) const = default;
 };
 
-/// How instances of a workflow come to be (document 003, "Start").
+/// How instances of a workflow come to be (Direktiv's Start).
 struct Start {
   enum class Kind { kDefault, kEvent, kEventsXor, kEventsAnd, kScheduled };
 
@@ -75,7 +75,7 @@ struct Start {
 struct Subflow {
   std::string workflow;
 };
-/// What an action calls (document 003, "FunctionDefinition").
+/// What an action calls (Direktiv's FunctionDefinition).
 struct Function {
   std::string id;
   std::variant<Subflow, NamedService, Container> runs;
@@ -87,13 +87,13 @@ struct Function {
 
 /// How long instances may run. Unless it says otherwise, counted from the start of the run.
 struct WorkflowTimeouts {
-  std::optional<Span> interrupt;  ///< document 003: an error in the state it is in then, once
-  std::optional<Span> kill;       ///< document 003: the end
-  std::optional<Span> run;        ///< document 001: the end
-  std::optional<Span> task;       ///< document 001: of evaluating one state
-  /// Documents 001 and 004: all runs, counted from the start of the first.
+  std::optional<Span> interrupt;  ///< Direktiv: an error in the state it is in then, once
+  std::optional<Span> kill;       ///< Direktiv: the end
+  std::optional<Span> run;        ///< Temporal: the end
+  std::optional<Span> task;       ///< Temporal: of evaluating one state
+  /// Temporal and Zart: all runs, counted from the start of the first.
   std::optional<Span> execution;
-  /// Document 004: past the execution's deadline the instance is failed, not timed out, and goes
+  /// Zart: past the execution's deadline the instance is failed, not timed out, and goes
   /// through this state before, if there is one.
   bool fails = false;
   std::optional<StateIndex> on_failure;

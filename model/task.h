@@ -21,7 +21,7 @@
 
 namespace millrace {
 
-/// How a variable becomes a file (document 003, "FunctionFileDefinition").
+/// How a variable becomes a file (Direktiv's FunctionFileDefinition).
 // On disk: never renumber.
 enum class FileType : uint8_t {
   kPlain = 0,
@@ -30,7 +30,7 @@ enum class FileType : uint8_t {
   kTarGz = 3,
 };
 
-/// How much of the machine a container gets (document 003, "ReusableFunctionDefinition").
+/// How much of the machine a container gets (Direktiv's ReusableFunctionDefinition).
 // On disk: never renumber.
 enum class ContainerSize : uint8_t {
   kSmall = 0,
@@ -38,7 +38,7 @@ enum class ContainerSize : uint8_t {
   kLarge = 2,
 };
 
-/// A variable that a function finds as a file (document 003, "FunctionFileDefinition").
+/// A variable that a function finds as a file (Direktiv's FunctionFileDefinition).
 struct FunctionFile {
   std::string key;
   VariableScope scope = VariableScope::kInstance;

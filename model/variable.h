@@ -1,5 +1,5 @@
 // Variables: values that outlive the step that set them, under a key in the scope of one instance,
-// of a workflow or of a namespace (document 003, getter and setter). Between instances the last
+// of a workflow or of a namespace (Direktiv's getter and setter). Between instances the last
 // write wins.
 #pragma once
 

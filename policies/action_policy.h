@@ -27,7 +27,7 @@ struct WrittenTimeouts {
   TimeoutPolicy with_defaults() const;
 };
 
-/// What the settings of a namespace say of a service (document 000, "per service in the service
+/// What the settings of a namespace say of a service (Steep, "per service in the service
 /// metadata").
 struct ServicePolicy {
   std::optional<RetryPolicy> retries;

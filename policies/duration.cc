@@ -31,7 +31,7 @@ constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-/// Document 000, "Durations".
+/// Steep, "Durations".
 constexpr std::array kPairUnits = std::to_array<Unit>({
     {"milliseconds", 1},  {"millisecond", 1},  {"millis", 1},     {"milli", 1},     {"ms", 1},
     {"seconds", kSecond}, {"second", kSecond}, {"secs", kSecond}, {"sec", kSecond}, {"s", kSecond},

@@ -18,7 +18,7 @@ struct Span {
 
   /// Reads `PT1H`, `P1Y2M10DT2H30M`, `P1W`, `PT0.5S` (ISO 8601: capital letters, units in order, a
   /// fraction only in the last one and not of years or months, cut to the millisecond), or
-  /// number–unit pairs as document 000 has them: `10h 30 minutes`, `1d5h`, `500` (milliseconds).
+  /// number–unit pairs as Steep has them: `10h 30 minutes`, `1d5h`, `500` (milliseconds).
   /// White space around it is skipped. Zero is read: whether it may stand is the caller's to say.
   /// Errors name the text and the byte, counted from 0: `duration.malformed`, `duration.unit`
   /// (unknown), `duration.negative`, `duration.overflow` (more than 100 years).

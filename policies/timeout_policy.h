@@ -28,7 +28,7 @@ std::string_view error_code(TimeoutKind kind);
 struct Timeout {
   Span span;
   /// What its expiry is: an error that a retry policy may take, one that no policy is asked about,
-  /// or the end of the instance, cancelled, without any error (document 000, `errorOnTimeout`).
+  /// or the end of the instance, cancelled, without any error (Steep, `errorOnTimeout`).
   enum class Expiry : uint8_t { kRetryable, kFinal, kCancels };
   Expiry expiry = Expiry::kFinal;
 

@@ -34,7 +34,7 @@ struct RetryKey {
     kSpan,          ///< a duration
     kSpanOrNumber,  ///< a duration, or a whole number of milliseconds
     kMilliseconds,  ///< a whole number
-    kPatterns,      ///< a list of CodePatterns
+    kPatterns,      ///< a list of patterns of error codes
     kCodes,         ///< a list of codes
   };
 
@@ -188,7 +188,6 @@ inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
 /// A vocabulary of retry policies: its keys, and what it says without a key.
 struct RetryVocabulary {
   std::string_view name;
-  std::string_view document;  ///< its number among those that millrace follows
   std::span<const RetryKey> keys;
   uint32_t uncounted = 0;          ///< attempts that its number of them leaves out
   std::optional<int64_t> endless;  ///< the number of attempts that means without end

@@ -1,4 +1,4 @@
-// action (document 003, "ActionState"): calls a function and waits for what it returns; with
+// action (Direktiv's ActionState): calls a function and waits for what it returns; with
 // `async` it starts it and goes on.
 #include "states/calling_state.h"
 #include "states/state_fields.h"

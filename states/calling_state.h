@@ -20,7 +20,7 @@ namespace millrace {
 
 class StateFields;
 
-/// Document 003, "ActionDefinition".
+/// Direktiv's ActionDefinition.
 struct Action {
   std::shared_ptr<const Function> function;
   std::optional<Template> input;  ///< none: what it would be evaluated over

@@ -1,4 +1,4 @@
-// consumeEvent (document 003, "ConsumeEventState"): waits for one event.
+// consumeEvent (Direktiv's ConsumeEventState): waits for one event.
 #include "states/event_pattern.h"
 #include "states/state_fields.h"
 #include "states/types.h"

@@ -1,4 +1,4 @@
-// error (document 003, "ErrorState"): fixes the error that the instance ends with and goes on; the
+// error (Direktiv's ErrorState): fixes the error that the instance ends with and goes on; the
 // first Error state counts, later ones change nothing.
 #include "states/message_format.h"
 #include "states/state_fields.h"

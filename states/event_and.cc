@@ -1,4 +1,4 @@
-// eventAnd (document 003, "EventAndState"): waits until every one of its events has come. One event
+// eventAnd (Direktiv's EventAndState): waits until every one of its events has come. One event
 // fills one entry at most; a timeout keeps none of them.
 #include <map>
 

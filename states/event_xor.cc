@@ -1,4 +1,4 @@
-// eventXor (document 003, "EventXorState"): waits for any one of several events; the entry that
+// eventXor (Direktiv's EventXorState): waits for any one of several events; the entry that
 // matched decides transform and transition.
 #include "states/event_pattern.h"
 #include "states/state_fields.h"

@@ -1,4 +1,4 @@
-// foreach (document 003, "ForeachState"): one action for each element of an array, all at once or
+// foreach (Direktiv's ForeachState): one action for each element of an array, all at once or
 // `concurrency` at a time; `.return` has the results at the places of the elements.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// generateEvent (document 003, "GenerateEventState"): sends a CloudEvent, at once or after `delay`;
+// generateEvent (Direktiv's GenerateEventState): sends a CloudEvent, at once or after `delay`;
 // the instance does not wait for it.
 #include <limits>
 

@@ -1,4 +1,4 @@
-// getter (document 003, "GetterState"): brings variables into the data, as `.var`.
+// getter (Direktiv's GetterState): brings variables into the data, as `.var`.
 #include <set>
 
 #include <fmt/format.h>

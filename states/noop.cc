@@ -1,4 +1,4 @@
-// noop (document 003, "NoopState"): does nothing; its common fields do the work.
+// noop (Direktiv's NoopState): does nothing; its common fields do the work.
 #include "states/types.h"
 
 namespace millrace {

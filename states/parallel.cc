@@ -1,4 +1,4 @@
-// parallel (document 003, "ParallelState"): several actions at once. With `and` all of them must
+// parallel (Direktiv's ParallelState): several actions at once. With `and` all of them must
 // succeed, with `or` the first success ends the state and the others are cancelled.
 #include <fmt/format.h>
 

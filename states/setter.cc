@@ -1,4 +1,4 @@
-// setter (document 003, "SetterState"): stores values as variables; null deletes. The data stays as
+// setter (Direktiv's SetterState): stores values as variables; null deletes. The data stays as
 // it is.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// switch (document 003, "SwitchState"): the first condition that is true decides the way out.
+// switch (Direktiv's SwitchState): the first condition that is true decides the way out.
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"

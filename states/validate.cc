@@ -1,4 +1,4 @@
-// validate (document 003, "ValidateState"): goes on if the subject matches a JSON Schema.
+// validate (Direktiv's ValidateState): goes on if the subject matches a JSON Schema.
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"

@@ -31,7 +31,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const TimePoint first = row->first.value_or(tick);
   write_schedule(draft_.tx, number, {.from = from, .last = tick, .first = first});
   draft_.waiting.arm_schedule(number, cron.next(from));
-  // Document 001: the execution of a schedule is that of all its ticks.
+  // Temporal: the execution of a schedule is that of all its ticks.
   const auto& execution = workflow->timeouts.execution;
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};

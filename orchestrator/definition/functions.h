@@ -1,4 +1,4 @@
-// An entry of `functions` read: what actions can call (document 003, "FunctionDefinition").
+// An entry of `functions` read: what actions can call (Direktiv's FunctionDefinition).
 #pragma once
 
 #include "language/fields.h"

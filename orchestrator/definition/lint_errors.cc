@@ -250,7 +250,7 @@ class ErrorLinter {
 
   // What is cleaned up behind.
 
-  /// Its name promises more than document 004 gives it. Where `when` is written the author knows,
+  /// Its name promises more than Zart gives it. Where `when` is written the author knows,
   /// and where nothing else can end the instance as failed there is no difference.
   void check_on_failure() {
     const Node* const node = value_of(document_, "on_failure");

@@ -19,7 +19,7 @@ bool has_tasks(const Instance& instance) {
   return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
 }
 
-/// Document 004: what runs may finish, and nothing else is scheduled.
+/// Zart: what runs may finish, and nothing else is scheduled.
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;

@@ -52,10 +52,10 @@ void begin_run_at(StepContext& step, StateIndex at);
 void begin_next_run(StepContext& step);
 
 /// Whether the run that has just failed with instance.error is followed by another one of the same
-/// execution (document 001, `retries` of the workflow). If so, the instance waits for it.
+/// execution (Temporal, `retries` of the workflow). If so, the instance waits for it.
 bool awaits_next_run(StepContext& step);
 
-/// Sends a failed instance through the state `on_failure` (document 004): once, and past the
+/// Sends a failed instance through the state `on_failure` (Zart): once, and past the
 /// deadlines of the whole but `kill`. The instance has failed, whatever comes of that.
 void go_through_on_failure(StepContext& step, const Error& error);
 

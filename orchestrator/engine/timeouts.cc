@@ -56,8 +56,8 @@ void run_out(StepContext& step, const Error& error, InstanceStatus status) {
   fail(step, error, status, Retries::kNo);
 }
 
-/// Document 004: past its deadline an execution has failed, and `on_failure` has its chance to
-/// clean up. Document 001: it is timed out, and that is all.
+/// Zart: past its deadline an execution has failed, and `on_failure` has its chance to
+/// clean up. Temporal: it is timed out, and that is all.
 void execution_ran_out(StepContext& step, const Error& error) {
   Instance& instance = step.instance;
   const WorkflowTimeouts& timeouts = step.workflow.timeouts;
@@ -74,7 +74,7 @@ void execution_ran_out(StepContext& step, const Error& error) {
   go_through_on_failure(step, error);
 }
 
-/// Timeouts in their order, then attempts: document 004, one that comes due when a deadline has
+/// Timeouts in their order, then attempts: Zart, one that comes due when a deadline has
 /// passed is not made.
 void fire_calls(StepContext& step) {
   while (waits_for_calls(step.instance) && fire_overdue(step)) {

@@ -1,4 +1,4 @@
-// The rows, formulas and examples of document 003 (Direktiv), calculated by hand.
+// The rows, formulas and examples of Direktiv's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {

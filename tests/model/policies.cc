@@ -99,7 +99,7 @@ Bounds bounds_of(const Definition& d, const Action& a) {
   Bounds b;
   const auto add = [&b](Limit limit, const Timeout& t, const char* code, bool final,
                         bool cancels = false) {
-    // Temporal fails a workflow whose activity timed out; document 001 can be read otherwise.
+    // Temporal fails a workflow whose activity timed out; its manual can be read otherwise.
     const char* status = t.key.ends_with("Timeout") ? "failed|timedout" : "failed";
     b[limit] =
         Bound{t.key + (t.per_attempt ? " per attempt" : ""), t.time,

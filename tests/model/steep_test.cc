@@ -1,4 +1,4 @@
-// The rows, formulas and examples of document 000 (Steep), calculated by hand.
+// The rows, formulas and examples of Steep's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {

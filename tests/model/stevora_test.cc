@@ -1,4 +1,4 @@
-// The rows, formulas and examples of document 002 (Stevora), calculated by hand.
+// The rows, formulas and examples of Stevora's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {

@@ -1,4 +1,4 @@
-// The rows, formulas and examples of document 001 (Temporal), calculated by hand.
+// The rows, formulas and examples of Temporal's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {

@@ -1,4 +1,4 @@
-// The rows, formulas and examples of document 004 (Zart), calculated by hand.
+// The rows, formulas and examples of Zart's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {

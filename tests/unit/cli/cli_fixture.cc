@@ -56,7 +56,7 @@ void CliTest::SetUp() {
 
 void CliTest::TearDown() { std::filesystem::remove_all(folder_); }
 
-Printed CliTest::run(std::vector<std::string> arguments, const std::string& input) {
+CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string& input) {
   std::istringstream in(input);
   std::ostringstream out;
   std::ostringstream err;
@@ -78,7 +78,7 @@ Printed CliTest::run(std::vector<std::string> arguments, const std::string& inpu
 void CliTest::expect_outputs(const std::vector<ExpectedOutput>& rows) {
   for (const ExpectedOutput& row : rows) {
     const std::string line = fmt::format("{}", fmt::join(row.arguments, " "));
-    const Printed printed = run(row.arguments);
+    const CommandOutput printed = run(row.arguments);
     EXPECT_EQ(printed.code, 0) << line << ": " << printed.err;
     EXPECT_EQ(printed.out, row.out) << line;
   }

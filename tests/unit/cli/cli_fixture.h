@@ -18,7 +18,7 @@ namespace millrace {
 class FakeService;
 class HttpServer;
 
-struct Printed {
+struct CommandOutput {
   int code = 0;
   std::string out;
   std::string err;
@@ -34,7 +34,7 @@ class CliTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  Printed run(std::vector<std::string> arguments, const std::string& input = "");
+  CommandOutput run(std::vector<std::string> arguments, const std::string& input = "");
 
   struct ExpectedOutput {
     std::vector<std::string> arguments;

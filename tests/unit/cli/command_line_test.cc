@@ -68,7 +68,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
   for (std::vector<std::string> verb : verbs) {
     const std::string name = fmt::format("{}", fmt::join(verb, " "));
     verb.emplace_back("--help");
-    const Printed printed = run(verb);
+    const CommandOutput printed = run(verb);
     EXPECT_EQ(printed.code, 0) << name;
     EXPECT_NE(printed.out.find("Example:\n  millrace " + name), std::string::npos) << printed.out;
   }
@@ -95,7 +95,7 @@ TEST_F(CommandLineTest, NamesTheWordThatIsNotACommand) {
       {{}, "millrace: `millrace` needs a command; there are serve, "},
   };
   for (const Row& row : rows) {
-    const Printed printed = run(row.arguments);
+    const CommandOutput printed = run(row.arguments);
     EXPECT_EQ(printed.code, 2) << row.begin;
     EXPECT_EQ(printed.out, "") << row.begin;
     EXPECT_EQ(printed.err.substr(0, row.begin.size()), row.begin);
@@ -136,7 +136,7 @@ TEST_F(CommandLineTest, HasExamplesThatItTakes) {
         paths.push_back(path);
         paths.back().push_back(line.substr(2, line.find(' ', 2) - 2));
       } else if (part == kExamples && line.starts_with("  millrace ")) {
-        const Printed printed = run(words_of(line.substr(11)), "s3cr3t-of-16-characters");
+        const CommandOutput printed = run(words_of(line.substr(11)), "s3cr3t-of-16-characters");
         EXPECT_NE(printed.code, 2) << line << ": " << printed.err;
         ++examples;
       }
@@ -171,7 +171,7 @@ TEST_F(CommandLineTest, EndsWithTheExitCodeOfWhatWentWrong) {
       {{"workflow", "list", "--wrong"}, 2},
   };
   for (const Row& row : rows) {
-    const Printed printed = run(row.arguments);
+    const CommandOutput printed = run(row.arguments);
     const std::string what = row.arguments.empty() ? "" : row.arguments.back();
     EXPECT_EQ(printed.code, row.code) << what << ": " << printed.err;
     EXPECT_EQ(printed.out, "") << what;
@@ -192,7 +192,8 @@ TEST_F(CommandLineTest, TakesWhichScenariosToPlay) {
 }
 
 TEST_F(CommandLineTest, VerifiesAFolderOrAsksTheServer) {
-  const Printed printed = run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
+  const CommandOutput printed =
+      run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
   EXPECT_EQ(printed.code, 1);
   EXPECT_EQ(Json::parse(printed.out), service_.store_report);
   EXPECT_EQ(verified_.data, "d");

@@ -10,9 +10,9 @@ namespace {
 class EventVerbs : public CliTest {};
 
 TEST_F(EventVerbs, SendsEvents) {
-  const Printed printed = run({"event", "send", "--type", "order.placed", "--source", "shop",
-                               "--id", "7", "--subject", "a", "--data", R"([1,{"a":2}])", "--attr",
-                               "region=eu", "--attr", "time=2021-09-01T12:00:00Z"});
+  const CommandOutput printed = run({"event", "send", "--type", "order.placed", "--source", "shop",
+                                     "--id", "7", "--subject", "a", "--data", R"([1,{"a":2}])",
+                                     "--attr", "region=eu", "--attr", "time=2021-09-01T12:00:00Z"});
   EXPECT_EQ(printed.code, 0) << printed.err;
   EXPECT_EQ(printed.out, "accepted    1\nduplicates  0\nid          7\n");
   ASSERT_EQ(service_.published().size(), 1);
@@ -49,7 +49,7 @@ TEST_F(EventVerbs, RefusesEventsThatAreNone) {
     EXPECT_EQ(run(arguments).code, 2) << row[1];
   }
   EXPECT_EQ(run({"event", "send", "--type", "t"}).code, 2);
-  const Printed bad = run({"event", "send", "-f", "-"}, "{}");
+  const CommandOutput bad = run({"event", "send", "-f", "-"}, "{}");
   EXPECT_EQ(bad.code, 1);
   EXPECT_NE(bad.err.find("specversion"), std::string::npos) << bad.err;
   EXPECT_TRUE(service_.published().empty());

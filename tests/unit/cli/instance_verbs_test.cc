@@ -23,7 +23,7 @@ TEST_F(InstanceVerbs, AsksForTheInstancesThatAreWanted) {
 }
 
 TEST_F(InstanceVerbs, DoesABatchPageByPage) {
-  const Printed one = run({"instance", "cancel", "--all"});
+  const CommandOutput one = run({"instance", "cancel", "--all"});
   EXPECT_EQ(one.code, 0);
   EXPECT_EQ(one.out, "done     1\nrefused  0\n");
   EXPECT_EQ(one.err, "");

@@ -30,7 +30,7 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
        "  By how much each wait is longer than the one before; more than zero.\n"
        "  default: 1\n"
        "  in: SteepRetryPolicy\n"
-       "  not in document 003\n"},
+       "  millrace's own: Direktiv does not have it\n"},
       {"stevora",
        "StevoraRetryPolicy (vocabulary: stevora)\n"
        "  Stevora's: every error is tried again, before `catch` is asked.\n"
@@ -41,7 +41,7 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
        "    backoffMultiplier  By how much each wait is longer than the one before.\n"
        "    maxBackoffMs       The longest wait, in milliseconds.\n"
        "    vocabulary         Whose policy it is, where its keys leave that open.\n"
-       "  document 002: The RetryPolicy Interface\n"},
+       "  defined by: Stevora, \"The RetryPolicy Interface\"\n"},
       {"consumeEvent.event.capture",
        "capture: one of\n"
        "  What of the event is put into the data, under its type.\n"
@@ -49,7 +49,7 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
        "    event              the whole CloudEvent in its JSON form\n"
        "  default: payload\n"
        "  in: ConsumeEventDefinition\n"
-       "  not in document 003\n"},
+       "  millrace's own: Direktiv does not have it\n"},
       {"max_attempts",
        "max_attempts: a whole number from 0 to 1000000\n"
        "  How often it is tried again after the first attempt.\n"
@@ -61,20 +61,20 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
        "    error              Which error codes this entry catches. Required.\n"
        "    transition         The state that goes on from the error; without one the instance "
        "ends, complete.\n"
-       "  document 003: ErrorDefinition\n"},
+       "  defined by: Direktiv, \"ErrorDefinition\"\n"},
   };
   for (const Row& row : rows) {
-    const Printed printed = run({"explain", row.key});
+    const CommandOutput printed = run({"explain", row.key});
     EXPECT_EQ(printed.code, 0) << row.key;
     EXPECT_EQ(printed.out, row.out) << row.key;
   }
   // `delay` is a key of two mappings and a type of state.
-  const Printed all = run({"explain", "delay"});
+  const CommandOutput all = run({"explain", "delay"});
   EXPECT_NE(all.out.find("DelayState (type: delay)\n"), std::string::npos) << all.out;
   EXPECT_NE(all.out.find("in: RetryDefinition, SteepRetryPolicy\n"), std::string::npos) << all.out;
   EXPECT_NE(all.out.find("in: GenerateEventState\n"), std::string::npos) << all.out;
 
-  const Printed near = run({"explain", "transiton"});
+  const CommandOutput near = run({"explain", "transiton"});
   EXPECT_EQ(near.code, 3);
   EXPECT_EQ(near.err, "millrace: the language has no transiton; did you mean \"transition\"?\n");
   EXPECT_EQ(run({"explain", "states.action.colour"}).code, 3);
@@ -84,7 +84,7 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
 }
 
 TEST_F(LanguageVerbs, PrintsASchemaForEditors) {
-  const Printed printed = run({"schema"});
+  const CommandOutput printed = run({"schema"});
   EXPECT_EQ(printed.code, 0);
   EXPECT_EQ(Json::parse(printed.out).at("$schema"), "http://json-schema.org/draft-07/schema#");
 }
@@ -94,11 +94,11 @@ TEST_F(LanguageVerbs, LintsWithoutAServer) {
   const std::string good = file("good.yaml", "id: good\n");
   const std::string bad = file("bad.yaml", "broken: 1\n");
   EXPECT_EQ(run({"lint", good}).code, 0);
-  const Printed text = run({"lint", good, bad});
+  const CommandOutput text = run({"lint", good, bad});
   EXPECT_EQ(text.code, 7);
   EXPECT_EQ(text.out,
             bad + ":2:7: error: states[0].broken: there is no such key [definition.unknown_key]\n");
-  const Printed json = run({"lint", good, bad, "-o", "json"});
+  const CommandOutput json = run({"lint", good, bad, "-o", "json"});
   EXPECT_EQ(json.code, 7);
   const Json report = Json::parse(json.out);
   EXPECT_EQ(report["files"][0], (Json{{"file", good}, {"errors", Json::array()}}));
@@ -106,7 +106,7 @@ TEST_F(LanguageVerbs, LintsWithoutAServer) {
   EXPECT_EQ(run({"lint", "-o", "yaml", good}).code, 2);
   EXPECT_EQ(run({"lint", "-", "-o", "text"}, "broken").code, 7);
 
-  const Printed doubtful = run({"lint", "-"}, "id: a\ndoubtful: 1\n");
+  const CommandOutput doubtful = run({"lint", "-"}, "id: a\ndoubtful: 1\n");
   EXPECT_EQ(doubtful.code, 0);
   EXPECT_EQ(doubtful.out,
             "-:2:7: warning: states[0]: hardly; mend it [lint.doubt]\n"
@@ -117,12 +117,12 @@ TEST_F(LanguageVerbs, LintsWithoutAServer) {
 
 TEST_F(LanguageVerbs, DrawsADefinitionWithoutAServer) {
   env_["MILLRACE_URL"] = "http://127.0.0.1:1";
-  const Printed graph = run({"graph", "-"}, "id: a\nstates: [{id: one, type: noop}]\n");
+  const CommandOutput graph = run({"graph", "-"}, "id: a\nstates: [{id: one, type: noop}]\n");
   EXPECT_EQ(graph.code, 0);
   EXPECT_EQ(graph.out,
             "flowchart TD\n  start_((start))\n  start_ --> s0\n"
             "  s0[\"one<br/><i>noop</i>\"]\n  s0 --> end_\n  end_(((end)))\n");
-  const Printed broken = run({"graph", "-"}, "broken: 1\n");
+  const CommandOutput broken = run({"graph", "-"}, "broken: 1\n");
   EXPECT_EQ(broken.code, 7);
   EXPECT_EQ(broken.out, "");
   EXPECT_EQ(broken.err,

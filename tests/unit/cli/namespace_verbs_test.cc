@@ -10,11 +10,13 @@ class NamespaceVerbs : public CliTest {};
 
 TEST_F(NamespaceVerbs, WarnsOfSettingsThatDoNotDoWhatTheySeemTo) {
   const std::string settings = R"({"services": {"a": {"maxRuntime": "30"}}})";
-  const Printed table = run({"-o", "table", "namespace", "create", "shop", "--settings", settings});
+  const CommandOutput table =
+      run({"-o", "table", "namespace", "create", "shop", "--settings", settings});
   EXPECT_EQ(table.code, 0);
   EXPECT_EQ(table.err, "warning: services.a.maxRuntime: write 30s\n");
   EXPECT_EQ(table.out, "created  true\nname     shop\n");
-  const Printed json = run({"-o", "json", "namespace", "create", "shop", "--settings", settings});
+  const CommandOutput json =
+      run({"-o", "json", "namespace", "create", "shop", "--settings", settings});
   EXPECT_EQ(json.err, table.err);
   EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
 }

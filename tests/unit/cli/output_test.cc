@@ -55,7 +55,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
       {"name", "0190b5a4-7c1e-7f2a-8000-0123456789ab\n"},
   };
   for (const Row& row : rows) {
-    const Printed printed = run({"instance", "list", "-o", row.format});
+    const CommandOutput printed = run({"instance", "list", "-o", row.format});
     EXPECT_EQ(printed.code, 0) << row.format;
     EXPECT_EQ(printed.out, row.out) << row.format;
     EXPECT_EQ(printed.err, "") << row.format;

@@ -13,11 +13,11 @@ class PagesTest : public CliTest {};
 
 TEST_F(PagesTest, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
   service_.instance_count = 620;
-  const Printed names = run({"instance", "list", "-o", "name"});
+  const CommandOutput names = run({"instance", "list", "-o", "name"});
   EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 620);
   EXPECT_TRUE(names.out.ends_with("\n618\n619\n"));
   EXPECT_EQ(names.err, "");
-  const Printed lines = run({"instance", "list", "-o", "jsonl"});
+  const CommandOutput lines = run({"instance", "list", "-o", "jsonl"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 620);
   const Json json = Json::parse(run({"instance", "list", "-o", "json"}).out);
   EXPECT_EQ(json["items"].size(), 620);
@@ -28,11 +28,11 @@ TEST_F(PagesTest, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
       20);
 
   service_.group_count = 620;
-  const Printed groups = run({"group", "list", "-o", "name"});
+  const CommandOutput groups = run({"group", "list", "-o", "name"});
   EXPECT_EQ(std::count(groups.out.begin(), groups.out.end(), '\n'), 620);
   EXPECT_EQ(groups.err, "");
 
-  const Printed table = run({"instance", "list"});
+  const CommandOutput table = run({"instance", "list"});
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 51);
   EXPECT_EQ(table.err, "there are more: --cursor 50\n");
   for (const char* format : {"name", "jsonl", "json", "yaml", "table"}) {

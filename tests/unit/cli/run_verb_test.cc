@@ -36,7 +36,7 @@ TEST_F(RunVerb, WaitsForTheEndOfWhatItRuns) {
       {"run", "--wait=10s", "order"},    {"run", "--wait", "order", "--input", "{}"},
   };
   for (const auto& arguments : spellings) {
-    const Printed printed = run(arguments);
+    const CommandOutput printed = run(arguments);
     EXPECT_EQ(printed.code, 0) << printed.err;
     EXPECT_EQ(printed.out, "{\n  \"total\": 7\n}\n");
   }
@@ -45,14 +45,14 @@ TEST_F(RunVerb, WaitsForTheEndOfWhatItRuns) {
   EXPECT_EQ(run({"run", "order", "--wait", "soon"}).code, 2);
 
   service_.end_at_once("failed");
-  const Printed failed = run({"run", "order", "--wait"});
+  const CommandOutput failed = run({"run", "order", "--wait"});
   EXPECT_EQ(failed.code, 9);
   EXPECT_EQ(failed.out, "");
   EXPECT_EQ(failed.err,
             fmt::format("millrace: instance {} ended failed: order.lost: it is lost\n", kId));
 
   service_.wait_outcome = fail("wait.timeout", "it has not ended");
-  const Printed late = run({"run", "order", "--wait", "1ms"});
+  const CommandOutput late = run({"run", "order", "--wait", "1ms"});
   EXPECT_EQ(late.code, 8);
   EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
 }

@@ -88,7 +88,7 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
   EXPECT_EQ(served_.streams.results.max_age, Duration(std::chrono::hours(1)));
   EXPECT_EQ(run({"serve", "--events-max-age", "30m"}).code, 0);
   EXPECT_EQ(served_.streams.events.max_age, Duration(std::chrono::minutes(30)));
-  const Printed wrong = run({"serve", "--dlq-max-bytes", "much"});
+  const CommandOutput wrong = run({"serve", "--dlq-max-bytes", "much"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
 }
@@ -99,7 +99,7 @@ TEST_F(ServeVerbs, TakesThePortOfTheBrokerOfDev) {
   run({"dev", "--nats-port", "5222"});
   EXPECT_EQ(developed_.nats_port, 5222);
   for (const char* const bad : {"0", "70000", "x"}) {
-    const Printed wrong = run({"dev", "--nats-port", bad});
+    const CommandOutput wrong = run({"dev", "--nats-port", bad});
     EXPECT_EQ(wrong.code, 2) << bad;
     EXPECT_NE(wrong.err.find("--nats-port"), std::string::npos) << wrong.err;
   }

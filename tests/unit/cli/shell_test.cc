@@ -15,7 +15,7 @@ TEST_F(ShellTest, ShowsTheTokenThatItIsGiven) {
   const std::string wrong = file("wrong", "somebody-else's-token\n");
   const std::string broken = file("broken", "two words and-too-many\n");
 
-  const Printed without = run({"namespace", "list"});
+  const CommandOutput without = run({"namespace", "list"});
   EXPECT_EQ(without.code, 4);
   EXPECT_NE(without.err.find("--token-file"), std::string::npos) << without.err;
   EXPECT_EQ(run({"namespace", "list", "--token-file", wrong}).code, 4);
@@ -32,7 +32,7 @@ TEST_F(ShellTest, ShowsTheTokenThatItIsGiven) {
   EXPECT_EQ(run({"namespace", "list"}).code, 2);
 
   for (const std::string& bad : {broken, right + "-none", folder_.string()}) {
-    const Printed printed = run({"namespace", "list", "--token-file", bad});
+    const CommandOutput printed = run({"namespace", "list", "--token-file", bad});
     EXPECT_EQ(printed.code, 2) << bad;
     EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
     EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;

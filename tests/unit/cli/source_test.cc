@@ -26,21 +26,21 @@ TEST_F(SourceTest, TakesTheDefinitionsOfAFolder) {
   const std::string why = ": skipped: it is not a workflow, which has an \"id\" and \"states\"\n";
   const std::string passed = empty + why + payload + why;
 
-  const Printed lint = run({"lint", folder_.string()});
+  const CommandOutput lint = run({"lint", folder_.string()});
   EXPECT_EQ(lint.code, 7);
   EXPECT_TRUE(lint.out.starts_with(broken + ":2:7: error: ")) << lint.out;
   EXPECT_EQ(lint.err, passed);
 
-  const Printed applied = run({"workflow", "apply", folder_.string(), "-o", "name"});
+  const CommandOutput applied = run({"workflow", "apply", folder_.string(), "-o", "name"});
   EXPECT_EQ(applied.code, 7);
   EXPECT_EQ(applied.out, "a\nb\n");
   EXPECT_EQ(applied.err.substr(0, passed.size()), passed);
   EXPECT_NE(applied.err.find(broken + ":2:7: error: "), std::string::npos) << applied.err;
 
-  const Printed nothing = run({"lint", (folder_ / ".hidden" / "..").string() + "/none"});
+  const CommandOutput nothing = run({"lint", (folder_ / ".hidden" / "..").string() + "/none"});
   EXPECT_EQ(nothing.code, 2);
   std::filesystem::create_directory(folder_ / "void");
-  const Printed none = run({"workflow", "apply", (folder_ / "void").string()});
+  const CommandOutput none = run({"workflow", "apply", (folder_ / "void").string()});
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("no definition was found in " + (folder_ / "void").string()),
             std::string::npos)
@@ -51,9 +51,9 @@ TEST_F(SourceTest, ReportsYamlOfAFolderThatDoesNotParse) {
   file("a.yaml", "id: a\nstates: []\n");
   const std::string broken = file("broken.yaml", "# broken\nitems: [\n");
   for (const char* command : {"lint", "apply"}) {
-    const Printed printed = std::string_view(command) == "lint"
-                                ? run({"lint", folder_.string()})
-                                : run({"workflow", "apply", folder_.string()});
+    const CommandOutput printed = std::string_view(command) == "lint"
+                                      ? run({"lint", folder_.string()})
+                                      : run({"workflow", "apply", folder_.string()});
     EXPECT_EQ(printed.code, 7) << command;
     EXPECT_NE((printed.out + printed.err).find(broken + ":2:7: error: "), std::string::npos)
         << printed.out << printed.err;
@@ -65,10 +65,10 @@ TEST_F(SourceTest, PassesOverScenariosThatAGlobNames) {
   const std::string scenarios = file("order.test.yaml", "scenarios: []\n");
   const std::string told =
       scenarios + ": passed over: it holds scenarios, which `millrace test` plays\n";
-  const Printed lint = run({"lint", scenarios, order});
+  const CommandOutput lint = run({"lint", scenarios, order});
   EXPECT_EQ(lint.code, 0);
   EXPECT_EQ(lint.err, told);
-  const Printed applied = run({"workflow", "apply", scenarios, order, "-o", "name"});
+  const CommandOutput applied = run({"workflow", "apply", scenarios, order, "-o", "name"});
   EXPECT_EQ(applied.code, 0);
   EXPECT_EQ(applied.out, "order\n");
   EXPECT_EQ(applied.err, told);
@@ -103,13 +103,13 @@ TEST_F(SourceTest, SaysWhichFileItCannotRead) {
     }
     if (name == "/dev/zero") verbs.resize(2);  // which takes its time
     for (const auto& verb : verbs) {
-      const Printed printed = run(verb);
+      const CommandOutput printed = run(verb);
       EXPECT_EQ(printed.code, 2) << verb[0] << ' ' << name;
       EXPECT_NE(printed.err.find(reason), std::string::npos) << verb[0] << ": " << printed.err;
       EXPECT_EQ(printed.out, "") << verb[0] << ' ' << name;
     }
   }
-  const Printed in_folder = run({"lint", folder});
+  const CommandOutput in_folder = run({"lint", folder});
   EXPECT_EQ(in_folder.code, 2);
   EXPECT_NE(in_folder.err.find(link + ": No such file"), std::string::npos) << in_folder.err;
 }
@@ -118,7 +118,7 @@ TEST_F(SourceTest, ReadsPipesAndEmptyFilesToTheirEnd) {
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(pipe) << "id: order\nbroken: 1\n"; });
-  const Printed lint = run({"lint", pipe});
+  const CommandOutput lint = run({"lint", pipe});
   writer.join();
   EXPECT_EQ(lint.code, 7);
   EXPECT_TRUE(lint.out.starts_with(pipe + ":2:7: error: ")) << lint.out;

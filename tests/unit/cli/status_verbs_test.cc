@@ -12,7 +12,7 @@ class StatusVerbs : public CliTest {};
 TEST_F(StatusVerbs, SaysWhetherTheServerIsReady) {
   EXPECT_EQ(run({"status", "-o", "name"}).out, "ready\n");
   service_.ready_status = fail("broker.unreachable", "NATS is away");
-  const Printed printed = run({"status"});
+  const CommandOutput printed = run({"status"});
   EXPECT_EQ(printed.code, 1);
   EXPECT_EQ(printed.err, "millrace: NATS is away\n");
   stop_gateway();

@@ -19,7 +19,7 @@ TEST_F(VariableVerbs, SetsAndGetsVariablesAsTheyAre) {
       run({"variable", "set", "page", "@" + page, "--type", "text/html", "--instance", kId}).code,
       0);
   EXPECT_EQ(run({"variable", "list", "-o", "name"}).out, "hits\n");
-  const Printed list = run({"variable", "list", "--instance", kId, "-o", "json"});
+  const CommandOutput list = run({"variable", "list", "--instance", kId, "-o", "json"});
   EXPECT_EQ(Json::parse(list.out)["items"],
             (Json::array({{{"key", "page"}, {"size", 3}, {"contentType", "text/html"}}})));
   EXPECT_EQ(run({"variable", "list", "--workflow", "order", "-o", "table"}).out,

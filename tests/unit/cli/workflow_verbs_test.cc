@@ -44,7 +44,7 @@ TEST_F(WorkflowVerbs, ShowsThatAWorkflowIsPaused) {
 TEST_F(WorkflowVerbs, RendersFindingsWithFileLineAndColumnAndGoesOn) {
   const std::string bad = file("bad.yaml", "id: bad\nbroken: 1\n");
   const std::string nameless = file("nameless.yaml", "broken: 1\n");
-  const Printed printed =
+  const CommandOutput printed =
       run({"workflow", "apply", bad, nameless, file("good.yaml", "id: good\n"), "-o", "name"});
   EXPECT_EQ(printed.code, 7);
   EXPECT_EQ(printed.out, "good\n");
@@ -59,7 +59,7 @@ TEST_F(WorkflowVerbs, TellsTheWarningsOfWhatItApplies) {
   for (const bool dry : {true, false}) {
     std::vector<std::string> arguments = {"workflow", "apply", path, "-o", "name"};
     if (dry) arguments.emplace_back("--dry-run");
-    const Printed printed = run(arguments);
+    const CommandOutput printed = run(arguments);
     EXPECT_EQ(printed.code, 0);
     EXPECT_EQ(printed.out, "order\n");
     EXPECT_EQ(printed.err, path + ":2:7: warning: states[0]: hardly; mend it [lint.doubt]\n");

@@ -59,7 +59,7 @@ class EditorSchema : public testing::Test {
 TEST_F(EditorSchema, TakesEveryExampleAndEveryGoodDefinition) {
   size_t files = 0;
   for (const char* folder : {"examples", "docs/samples", "tests/corpus/definitions/good",
-                             "tests/corpus/document_003", "tests/corpus/lint/good"}) {
+                             "tests/corpus/direktiv", "tests/corpus/lint/good"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       const std::filesystem::path& path = entry.path();
       if (path.extension() != ".yaml" && path.extension() != ".json") continue;

@@ -100,7 +100,7 @@ TEST(Grammar, FindsTheKindOfAMappingByEachOfItsWords) {
   }
 }
 
-/// The tables of document 003, its parameters in their order; those of millrace's own are left out.
+/// Direktiv's tables, their parameters in order, without millrace's own.
 TEST(Grammar, HasEveryTableOfDocument003) {
   const std::map<std::string, std::vector<std::string>> document = {
       {"Workflow",

@@ -143,7 +143,7 @@ TEST(Timeouts, OfZartAreOneKeyWhateverTheirScope) {
 }
 
 TEST(DurationsOfTheDocuments, AllLoad) {
-  // Document 000, "Durations"; 003; 004.
+  // Durations as Steep, Direktiv and Zart write them.
   for (const char* text :
        {"1000ms", "3 secs", "5m", "20mins", "10h 30 minutes", "1 hour 10minutes 5s", "1d 5h",
         "10 days 1hrs 30m 15 secs", "PT1H", "PT0.5S", "30s", "30m", "2h", "3d", "7d"}) {

@@ -83,14 +83,14 @@ TEST(RetryPolicy, AWaitThatOverflowsIsTheLongest) {
   EXPECT_EQ(bounded.next_at(900, kNow) - kNow, std::chrono::hours(1));
 }
 
-// Document 000, "Retry policies": delay 1s, exponentialBackoff 2, maxDelay 10s.
+// Steep, "Retry policies": delay 1s, exponentialBackoff 2, maxDelay 10s.
 TEST(RetryPolicy, HasTheSixDelaysOfSteep) {
   RetryPolicy steep = policy("1s", 2, 7);
   steep.max_delay = *Span::parse("10s");
   EXPECT_EQ(waits(steep), (std::vector<int64_t>{1000, 2000, 4000, 8000, 10000, 10000}));
 }
 
-// Document 002, "Exponential Backoff with Jitter": the table of ranges, backoffMs 1000 and
+// Stevora, "Exponential Backoff with Jitter": the table of ranges, backoffMs 1000 and
 // backoffMultiplier 2.
 TEST(RetryPolicy, HasTheRangesOfStevora) {
   RetryPolicy stevora = policy("1000", 2, 20);

@@ -21,13 +21,8 @@ Span span(Duration fixed) { return {.fixed = fixed}; }
 
 TEST(RetryVocabularies, AreInTheOrderOfTheirNames) {
   std::vector<std::string_view> names;
-  std::set<std::string_view> documents;
-  for (const Vocabulary one : kAll) {
-    names.push_back(retry_vocabulary(one).name);
-    documents.insert(retry_vocabulary(one).document);
-  }
+  for (const Vocabulary one : kAll) names.push_back(retry_vocabulary(one).name);
   EXPECT_THAT(names, ElementsAre("direktiv", "steep", "temporal", "stevora", "zart"));
-  EXPECT_EQ(documents.size(), kAll.size());
 }
 
 TEST(RetryVocabularies, AreFoundByTheirNames) {

@@ -109,7 +109,7 @@ TEST_P(Workflows, AllHaveScenarios) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Workflows,
-                         testing::Values("examples", "docs/samples", "tests/corpus/document_003"));
+                         testing::Values("examples", "docs/samples", "tests/corpus/direktiv"));
 
 }  // namespace
 }  // namespace millrace
