@@ -167,7 +167,7 @@ int64_t MillraceProcess::anonymous_memory() const {
   return 0;
 }
 
-Client::Client(const std::string& url) {
+PlainClient::PlainClient(const std::string& url) {
   natsOptions* options = nullptr;
   natsOptions_Create(&options);
   natsOptions_SetURL(options, url.c_str());
@@ -176,12 +176,12 @@ Client::Client(const std::string& url) {
   natsOptions_Destroy(options);
 }
 
-Client::~Client() {
+PlainClient::~PlainClient() {
   for (natsSubscription* one : subscriptions_) natsSubscription_Destroy(one);
   natsConnection_Destroy(connection_);
 }
 
-void Client::subscribe(const std::string& subject, Heard heard) {
+void PlainClient::subscribe(const std::string& subject, Heard heard) {
   heard_.push_back(std::make_unique<Heard>(std::move(heard)));
   natsSubscription* subscription = nullptr;
   CHECK(natsConnection_Subscribe(
@@ -197,12 +197,12 @@ void Client::subscribe(const std::string& subject, Heard heard) {
   flush();
 }
 
-void Client::publish(const std::string& subject, std::string_view data) {
+void PlainClient::publish(const std::string& subject, std::string_view data) {
   CHECK(natsConnection_Publish(connection_, subject.c_str(), data.data(),
                                static_cast<int>(data.size())) == NATS_OK);
 }
 
-void Client::flush() { CHECK(natsConnection_Flush(connection_) == NATS_OK); }
+void PlainClient::flush() { CHECK(natsConnection_Flush(connection_) == NATS_OK); }
 
 std::string event_text(std::string_view type, std::string_view id, std::string_view key) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"bench","type":"{}","key":"{}",)"

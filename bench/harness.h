@@ -80,12 +80,12 @@ class MillraceProcess {
 };
 
 /// A plain client: publishes without waiting, hears what it subscribed to on the library's thread.
-class Client {
+class PlainClient {
  public:
-  explicit Client(const std::string& url);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  explicit PlainClient(const std::string& url);
+  ~PlainClient();
+  PlainClient(const PlainClient&) = delete;
+  PlainClient& operator=(const PlainClient&) = delete;
 
   using Heard = std::function<void(std::string_view data)>;
   void subscribe(const std::string& subject, Heard heard);

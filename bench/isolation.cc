@@ -29,7 +29,7 @@ void isolation() {
     }
   };
   measure("alone");
-  Client client(site.broker->url());
+  PlainClient client(site.broker->url());
   for (const char* looping : {"loop1", "loop2"}) {
     process.apply(fmt::format(fmt::runtime(kLooping), looping), looping);
     for (int i = 0; i < 10; ++i) {
@@ -49,7 +49,7 @@ void crowd() {
   process.start();
   process.apply(kLifecycle, "life");
   process.apply(kCrowd, "crowd");
-  Client client(site.broker->url());
+  PlainClient client(site.broker->url());
   for (size_t i = 0; i < kCount; ++i) {
     client.publish(kBenchSubject, with_key("crowd.start", fmt::format("c{}", i), "k"));
     if (i % 1000 == 0) client.flush();

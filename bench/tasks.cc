@@ -88,7 +88,7 @@ class Worker {
   std::string inbox_;
   natsSubscription* subscription_ = nullptr;
   int taken_ = 0;
-  Client client_;
+  PlainClient client_;
 };
 
 size_t number_in(std::string_view event) {
@@ -154,7 +154,7 @@ std::deque<std::unique_ptr<Worker>> workers(const std::string& url, const std::s
 /// Tasks through such streams with nothing behind them: how many a second.
 double bare_queue() {
   const Site site;
-  Client client(site.broker->url());
+  PlainClient client(site.broker->url());
   const auto api = [&](const std::string& subject, const std::string& body) {
     natsMsg* answer = nullptr;
     CHECK(natsConnection_RequestString(&answer, client.handle(), ("$JS.API." + subject).c_str(),
@@ -199,7 +199,7 @@ void tasks() {
   process.start();
   process.apply(kWorkflow, "outside");
   // The first task makes the consumer; who asks one that is not there gets no answer.
-  Client client(site.broker->url());
+  PlainClient client(site.broker->url());
   client.publish(kBenchSubject, start_event(kCount));
   client.flush();
   process.wait_for("millrace_tasks", 1);

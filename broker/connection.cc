@@ -24,7 +24,7 @@
 namespace millrace {
 namespace {
 
-constexpr int64_t kLongestWaitMillis = 2'000;  // before a connection is made anew
+constexpr int64_t kLongestRemakeMillis = 2'000;  // before a connection is made anew
 constexpr int64_t kRoundTripMillis = 1'000;
 constexpr Duration kFirstAttempt{100};
 constexpr Duration kLastAttempt{10'000};
@@ -201,7 +201,7 @@ void Connection::Impl::keep() {
     wait = std::min(wait * 2, kLastAttempt);
     if (!closed) continue;
     connected = false;
-    changed.wait_for(lock, Duration(kLongestWaitMillis), [this] { return stopping; });
+    changed.wait_for(lock, Duration(kLongestRemakeMillis), [this] { return stopping; });
     if (stopping) return;
     lock.unlock();
     const Status again = connect();

@@ -43,7 +43,7 @@ std::string_view preview(std::string_view data, bool text) {
 }
 
 /// What the list shows is valid UTF-8, whatever the letter holds.
-std::string shown(std::string text) {
+std::string shown_header(std::string text) {
   return is_utf8(text) ? std::move(text) : percent_encode(text, "");
 }
 
@@ -57,10 +57,10 @@ Json list_item(const StoredMessage& stored) {
   const std::string_view head = preview(data, true);
   const bool text = is_utf8(head);
   return {{"id", std::to_string(stored.sequence)},
-          {"reason", shown(read_header_text(headers, kReason))},
-          {"detail", shown(read_header_text(headers, kDetail))},
+          {"reason", shown_header(read_header_text(headers, kReason))},
+          {"detail", shown_header(read_header_text(headers, kDetail))},
           {"time", format_rfc3339(broker_time(stored.stamped))},
-          {"subject", shown(read_header_text(headers, kSubject))},
+          {"subject", shown_header(read_header_text(headers, kSubject))},
           {"size", size},
           {"data", text ? std::string(head) : base64_encode(preview(data, false))},
           {"encoding", text ? "utf-8" : "base64"}};

@@ -31,7 +31,7 @@ constexpr size_t kChunkBytes = size_t{8} << 20;
 
 /// After so many ends in a row without one message, that neither the network nor the server
 /// explains, the message behind the position is asked for by itself.
-constexpr int kMostBreaks = 5;
+constexpr int kMostReadBreaks = 5;
 
 std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
   std::vector<StreamSettings> all = settings.beside;
@@ -150,7 +150,7 @@ void JetStreamEvents::Reader::run() {
       const End end = read();
       const bool progress = close();
       if (end == End::kClosed) return;
-      if (breaks_ >= kMostBreaks && !pass_over()) return;
+      if (breaks_ >= kMostReadBreaks && !pass_over()) return;
       if (progress) retry = kFirstRetry;
       if (progress && connection_.connected()) continue;
     }
@@ -335,7 +335,7 @@ bool JetStreamEvents::Reader::pass_over() {
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",
-      stored->sequence, settings_.stream.name, stored->message.subject, kMostBreaks);
+      stored->sequence, settings_.stream.name, stored->message.subject, kMostReadBreaks);
   add_stored(*std::move(stored));
   {
     const std::lock_guard lock(mutex_);

@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 /// How often is looked at most whether the streams are still ours, and what could not be done is
 /// tried again.
-constexpr Duration kLookEach{500};
+constexpr Duration kOwnerLookEach{500};
 
 /// Between two questions to a process on whose subject nobody listens: it may be about to connect
 /// again.
@@ -121,7 +121,7 @@ StreamOwner::~StreamOwner() {
 void StreamOwner::run() {
   name_thread("owner");
   // Several times within the time for which the guarded connections are allowed.
-  const Duration look_each = std::min(kLookEach, settings_.patience / 6);
+  const Duration look_each = std::min(kOwnerLookEach, settings_.patience / 6);
   std::string logged;
   while (true) {
     const Status looked = look();

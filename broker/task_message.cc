@@ -35,7 +35,7 @@ tl::unexpected<Error> workflow_error(std::string_view code, std::string message)
 }
 
 /// Text of a worker as it may be shown and stored.
-std::string shown(std::string_view text) {
+std::string shown_text(std::string_view text) {
   std::string cut(text.substr(0, kMostMessage));
   while (cut.size() < text.size() && !cut.empty() && (text[cut.size()] & 0xc0) == 0x80) {
     cut.pop_back();  // not within a character
@@ -53,10 +53,11 @@ std::string_view answer_header(const Headers& headers, std::string_view name) {
 }
 
 tl::unexpected<Error> named_error(std::string_view code, std::string_view message) {
-  if (is_identifier(code)) return workflow_error(code, shown(message));
-  if (code.empty()) return workflow_error(kFunctionStatus, shown(message));
-  return workflow_error(kFunctionStatus, fmt::format("\"{}\" is no error code: {}",
-                                                     shown(code.substr(0, 128)), shown(message)));
+  if (is_identifier(code)) return workflow_error(code, shown_text(message));
+  if (code.empty()) return workflow_error(kFunctionStatus, shown_text(message));
+  return workflow_error(kFunctionStatus,
+                        fmt::format("\"{}\" is no error code: {}", shown_text(code.substr(0, 128)),
+                                    shown_text(message)));
 }
 
 }  // namespace

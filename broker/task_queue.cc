@@ -30,10 +30,10 @@ using std::chrono::steady_clock;
 constexpr size_t kMostAtOnce = 512;
 
 /// How long the server may take to read what was sent.
-constexpr Duration kMostFlush{1'000};
+constexpr Duration kMostTaskFlush{1'000};
 
 /// How often is looked which tasks were given to workers that do not say so.
-constexpr Duration kLookEach{500};
+constexpr Duration kServiceLookEach{500};
 
 /// How long the server may take to say what it has given to workers.
 constexpr Duration kMostLook{1'000};
@@ -186,7 +186,7 @@ void TaskQueue::Impl::work() {
         look_who_has_begun(subjects);
         lock.lock();
       }
-      look_at_ = steady_clock::now() + kLookEach;
+      look_at_ = steady_clock::now() + kServiceLookEach;
       continue;
     }
     sleep(lock, now);
@@ -328,7 +328,7 @@ void TaskQueue::Impl::send(TaskMail mail) {
   for (const InstanceId& task : mail.stops) {
     sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
-  sent = sent && natsConnection_FlushTimeout(handle.get(), kMostFlush.count()) == NATS_OK;
+  sent = sent && natsConnection_FlushTimeout(handle.get(), kMostTaskFlush.count()) == NATS_OK;
   std::vector<TaskReport> begun;
   {
     const std::lock_guard lock(mutex_);

@@ -18,7 +18,7 @@ namespace {
 
 /// After so many ends in a row without one answer, that neither the network nor the server
 /// explains, the oldest answer is asked for by itself.
-constexpr int kMostBreaks = 5;
+constexpr int kMostAnswerBreaks = 5;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void TaskResults::run() {
     if (opened) read();
     lock.lock();
     const std::unique_ptr<PullConsumer> closing = std::move(consumer_);
-    if (breaks_ >= kMostBreaks) {
+    if (breaks_ >= kMostAnswerBreaks) {
       lock.unlock();
       pass_over();
       lock.lock();
@@ -139,7 +139,7 @@ void TaskResults::pass_over() {
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",
-      stored->sequence, stream.name, stored->message.subject, kMostBreaks);
+      stored->sequence, stream.name, stored->message.subject, kMostAnswerBreaks);
   handlers_.answer(std::move(stored->message),
                    [handle = connection_.handle(),
                     subject = connection_.api_subject("STREAM.MSG.DELETE." + stream.name),

@@ -92,7 +92,7 @@ Ended show_history(Session& session, const std::string& id) {
 }
 
 /// Instances that are asked for at once.
-constexpr const char* kPage = "250";
+constexpr const char* kFilterPage = "250";
 
 /// Shows how far it is, on a terminal, once it takes long enough for anybody to ask.
 class Progress {
@@ -125,7 +125,7 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   Progress progress(session);
   Parameters query = filter;
   query.insert(query.end(), how.begin(), how.end());
-  query.emplace_back("limit", kPage);
+  query.emplace_back("limit", kFilterPage);
   query.emplace_back("all", "1");
   query.emplace_back("cursor", "");
   size_t done = 0;

@@ -23,7 +23,7 @@ Status create(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status remove_namespace(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteNamespace command;
   command.name = TRY(namespace_of(exchange->request()));
   command.cancel = TRY(flag_parameter(exchange->request(), "cancel"));
@@ -34,7 +34,7 @@ Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Handler pausing(Service& service, bool paused) {
+Handler pausing_namespace(Service& service, bool paused) {
   return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
     PauseService command{.paused = paused};
     command.space = TRY(namespace_of(exchange->request()));
@@ -61,14 +61,16 @@ void add_namespace_routes(Router& router, Service& service) {
               .handler = [&service](const auto& exchange) { return create(service, exchange); }});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/pause",
-              .handler = pausing(service, true)});
+              .handler = pausing_namespace(service, true)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/resume",
-              .handler = pausing(service, false)});
+              .handler = pausing_namespace(service, false)});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
               .query = {"cancel", "leftovers"},
-              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+              .handler = [&service](const auto& exchange) {
+                return remove_namespace(service, exchange);
+              }});
 }
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status put_secret(Service& service, const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   PutSecret command;
   command.space = TRY(namespace_of(request));
@@ -28,7 +28,7 @@ Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status remove_secret(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteSecret command;
   command.space = TRY(namespace_of(exchange->request()));
   command.name = TRY(secret_of(exchange->request()));
@@ -54,13 +54,15 @@ void add_secret_routes(Router& router, Service& service) {
                 }
                 return service.secrets(space, limit, cursor);
               })});
-  router.add({.method = "PUT",
-              .path = "/v1/ns/{ns}/secrets/{secret}",
-              .max_body = kMaxSecretBytes,
-              .handler = [&service](const auto& exchange) { return put(service, exchange); }});
-  router.add({.method = "DELETE",
-              .path = "/v1/ns/{ns}/secrets/{secret}",
-              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+  router.add(
+      {.method = "PUT",
+       .path = "/v1/ns/{ns}/secrets/{secret}",
+       .max_body = kMaxSecretBytes,
+       .handler = [&service](const auto& exchange) { return put_secret(service, exchange); }});
+  router.add(
+      {.method = "DELETE",
+       .path = "/v1/ns/{ns}/secrets/{secret}",
+       .handler = [&service](const auto& exchange) { return remove_secret(service, exchange); }});
 }
 
 }  // namespace millrace

@@ -44,7 +44,7 @@ Status get(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status put_variable(Service& service, const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   PutVariable command;
   command.place = TRY(variable_place_of(request));
@@ -57,7 +57,7 @@ Status put(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status remove_variable(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteVariable command;
   command.place = TRY(variable_place_of(exchange->request()));
   command.key = TRY(variable_key_of(exchange->request()));
@@ -89,12 +89,13 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
     router.add({.method = "GET", .path = one, .handler = [&service](const auto& exchange) {
                   return get(service, exchange);
                 }});
-    router.add({.method = "PUT",
-                .path = one,
-                .max_body = limits.variable_bytes,
-                .handler = [&service](const auto& exchange) { return put(service, exchange); }});
+    router.add(
+        {.method = "PUT",
+         .path = one,
+         .max_body = limits.variable_bytes,
+         .handler = [&service](const auto& exchange) { return put_variable(service, exchange); }});
     router.add({.method = "DELETE", .path = one, .handler = [&service](const auto& exchange) {
-                  return remove(service, exchange);
+                  return remove_variable(service, exchange);
                 }});
   }
 }

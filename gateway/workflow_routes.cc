@@ -70,7 +70,7 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status remove(Service& service, const std::shared_ptr<Exchange>& exchange) {
+Status remove_workflow(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   DeleteWorkflow command;
   command.space = TRY(namespace_of(request));
@@ -93,7 +93,7 @@ Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Handler pausing(Service& service, bool paused) {
+Handler pausing_workflow(Service& service, bool paused) {
   return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
     PauseWorkflow command{.paused = paused};
     command.space = TRY(namespace_of(exchange->request()));
@@ -110,10 +110,10 @@ Handler pausing(Service& service, bool paused) {
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits) {
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/workflows/{workflow}/pause",
-              .handler = pausing(service, true)});
+              .handler = pausing_workflow(service, true)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/workflows/{workflow}/resume",
-              .handler = pausing(service, false)});
+              .handler = pausing_workflow(service, false)});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows",
               .handler = reading([&service](const Request& request) -> Result<Json> {
@@ -132,10 +132,11 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               .query = {"dry_run"},
               .max_body = limits.definition_bytes,
               .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
-  router.add({.method = "DELETE",
-              .path = "/v1/ns/{ns}/workflows/{workflow}",
-              .query = {"cancel", "leftovers"},
-              .handler = [&service](const auto& exchange) { return remove(service, exchange); }});
+  router.add(
+      {.method = "DELETE",
+       .path = "/v1/ns/{ns}/workflows/{workflow}",
+       .query = {"cancel", "leftovers"},
+       .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
               .handler = reading([&service](const Request& request) -> Result<Json> {

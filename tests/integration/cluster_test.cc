@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kOrder = R"(id: order
+constexpr const char* kClusterOrder = R"(id: order
 start: {type: event, event: {type: ordered}}
 states:
   - id: pay
@@ -24,7 +24,7 @@ const std::vector<std::string> kStreams = {"MILLRACE_EVENTS",    "MILLRACE_DLQ",
                                            "MILLRACE_LIFECYCLE", "MILLRACE_TASKS",
                                            "MILLRACE_RESULTS",   "MILLRACE_OWNER"};
 
-std::string event(std::string_view id, std::string_view type, std::string_view order = "") {
+std::string cluster_event(std::string_view id, std::string_view type, std::string_view order = "") {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"{}","order":"{}",)"
                      R"("data":{{"id":"{}"}}}})",
                      id, type, order, id);
@@ -34,7 +34,7 @@ TEST(Cluster, GoesOnWithoutTheServerThatLedItsStreams) {
   NatsCluster cluster;
   MillraceServer millrace(cluster.urls(), {{"MILLRACE_STREAM_REPLICAS", "3"}});
   millrace.start_ready();
-  millrace.apply(kOrder);
+  millrace.apply(kClusterOrder);
 
   // A server may be missing only where the other two have everything.
   const auto first = cluster.server(0).connect();
@@ -50,12 +50,12 @@ TEST(Cluster, GoesOnWithoutTheServerThatLedItsStreams) {
   const auto post = [&](std::string_view body) {
     return eventually([&] { return millrace.ask("POST", "events", body).status == 202; });
   };
-  ASSERT_TRUE(post(event("before", "ordered")));
+  ASSERT_TRUE(post(cluster_event("before", "ordered")));
   ASSERT_TRUE(millrace.has_instances("status=waiting", 1));
   cluster.server(ends).process().kill();
-  ASSERT_TRUE(post(event("after", "ordered")));
-  ASSERT_TRUE(post(event("before-paid", "paid", "before")));
-  ASSERT_TRUE(post(event("after-paid", "paid", "after")));
+  ASSERT_TRUE(post(cluster_event("after", "ordered")));
+  ASSERT_TRUE(post(cluster_event("before-paid", "paid", "before")));
+  ASSERT_TRUE(post(cluster_event("after-paid", "paid", "after")));
   ASSERT_TRUE(millrace.has_instances("status=complete", 2));
   EXPECT_TRUE(eventually([&] { return millrace.ask("GET", "/readyz").status == 200; }));
 

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kOrder = R"(
+constexpr const char* kLoadOrder = R"(
 id: order
 start: {type: event, event: {type: placed}}
 states:
@@ -48,7 +48,7 @@ TEST_F(Load, ComesOutOnceForEachLifecycleAndWithoutAWarning) {
   const char* const wanted = std::getenv("MILLRACE_LIFECYCLES");
   const size_t count = wanted == nullptr ? 4'000 : std::stoul(wanted);
   constexpr size_t kInFlight = 512;
-  millrace_.apply(kOrder);
+  millrace_.apply(kLoadOrder);
   client_->subscribe("millrace.events.default.shipped");
   std::map<std::string, int> shipped;
   size_t begun = 0;

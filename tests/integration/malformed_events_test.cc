@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kCounter = R"(
+constexpr const char* kMalformedCounter = R"(
 id: counter
 start:
   type: event
@@ -44,7 +44,7 @@ class MalformedEvents : public MillraceTest {
 };
 
 TEST_F(MalformedEvents, BecomeDeadLettersWithTheirBytesWhileTheOthersAreApplied) {
-  millrace_.apply(kCounter);
+  millrace_.apply(kMalformedCounter);
   const std::unique_ptr<RawNatsClient> letters = nats_.client();
   letters->subscribe("millrace.dlq.>");
 

@@ -23,7 +23,7 @@ std::string documented_permissions() {
   return text.substr(at + begin.size(), text.find("```", at + 1) - at - begin.size());
 }
 
-constexpr const char* kOrder = R"(id: order
+constexpr const char* kPermittedOrder = R"(id: order
 functions:
   - {id: charge, type: knative-namespace, service: charge}
 start: {type: event, event: {type: ordered}}
@@ -37,7 +37,7 @@ states:
     event: {type: paid, source: shop}
 )";
 
-std::string event(std::string_view type, std::string_view id) {
+std::string shop_event(std::string_view type, std::string_view id) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"{}"}})", id, type);
 }
 
@@ -47,7 +47,7 @@ class NatsPermissions : public testing::Test {
     millrace_.start_ready();
     const HttpReply made = millrace_.ask("PUT", "/v1/ns/shop", R"({"lifecycle": true})");
     ASSERT_LT(made.status, 300) << made.body;
-    millrace_.apply(kOrder, "shop");
+    millrace_.apply(kPermittedOrder, "shop");
   }
 
   std::unique_ptr<RawNatsClient> client_as(const std::string& user) const {
@@ -63,7 +63,7 @@ class NatsPermissions : public testing::Test {
 TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
   const auto shop = client_as("shop");
   shop->subscribe("millrace.events.shop.paid");
-  shop->publish_acked("millrace.events.shop.ordered", "", event("ordered", "1"));
+  shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
   shop->publish_acked("millrace.events.shop.bad", "", "no event");
   QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
   worker.client().subscribe("millrace.stops.*");
@@ -75,7 +75,7 @@ TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
 
   millrace_.kill();  // the next one has to make room for its consumers, and ask the owner
   millrace_.start_ready();
-  shop->publish_acked("millrace.events.shop.ordered", "", event("ordered", "2"));
+  shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
   EXPECT_TRUE(eventually(
       [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 2; }));

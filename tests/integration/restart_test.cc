@@ -41,7 +41,7 @@ states:
     type: noop
 )";
 
-std::string event(std::string_view type, std::string_view id, std::string_view key = "k") {
+std::string counted_event(std::string_view type, std::string_view id, std::string_view key = "k") {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/test","type":"{}","key":"{}"}})",
                      id, type, key);
 }
@@ -52,7 +52,7 @@ class Restart : public MillraceTest {
  protected:
   void publish(std::string_view type, std::string_view id, std::string_view key = "k") {
     const Json ack = nats_.client()->publish_acked(fmt::format("millrace.events.default.{}", type),
-                                                   "", event(type, id, key));
+                                                   "", counted_event(type, id, key));
     ASSERT_TRUE(ack.contains("seq")) << ack;
   }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Started by an event, asks the worker of a service, tells of it by an event.
-constexpr const char* kOrder = R"(id: order
+constexpr const char* kSettingsOrder = R"(id: order
 functions:
   - {id: charge, type: knative-namespace, service: charge}
 start: {type: event, event: {type: ordered}}
@@ -39,7 +39,7 @@ TEST(StreamSettings, TwoPrefixesLiveSideBySideOnOneBroker) {
   client->subscribe("*.events.default.paid");
   for (const auto& [server, prefix] :
        {std::pair(&first, "millrace"), std::pair(&second, "orders")}) {
-    server->apply(kOrder);
+    server->apply(kSettingsOrder);
     client->publish_acked(fmt::format("{}.events.default.ordered", prefix), "", ordered(prefix));
     QueueWorker worker(nats.client(), prefix, "default+charge");
     const auto task = worker.do_one(fmt::format(R"({{"by":"{}"}})", prefix));
@@ -119,7 +119,7 @@ TEST(StreamSettings, TheDomainSaysWhichJetStreamIsAsked) {
       fmt::format("jetstream {{ store_dir: \"{}\", domain: hub }}\n", store.path().string()));
   MillraceServer millrace(nats.url(), {{"MILLRACE_JS_DOMAIN", "hub"}});
   millrace.start_ready();
-  millrace.apply(kOrder);
+  millrace.apply(kSettingsOrder);
   nats.client()->publish_acked("millrace.events.default.ordered", "", ordered("1"));
   QueueWorker worker(nats.client(), "millrace", "default+charge");
   ASSERT_TRUE(worker.do_one("{}"));

@@ -16,16 +16,16 @@ using testing::SizeIs;
 
 TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
   World world;
-  const std::string id = start(world);
+  const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);
   world.settle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   EXPECT_EQ(world.must(CancelInstance{"default", key(id)})["cancelled"], true);
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.restart();
   world.functions.answer(world.functions.tasks()[0].id, "done");
   world.settle();
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
   EXPECT_FALSE(world.instance(id)["output"].contains("return"));
   EXPECT_THAT(world.history(id),
@@ -35,7 +35,7 @@ TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
 
 TEST(Cancel, ATaskThatOverrunsItsTimeoutIsStoppedAfterAll) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge, scheduleToCloseTimeout: 10m}
@@ -44,15 +44,15 @@ states:
 )");
   world.must(CancelInstance{"default", key(id)});
   world.run_for(minutes(9));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(minutes(1));
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
 }
 
 TEST(Cancel, ATaskThatFallsSilentIsStoppedAndLeavesNothing) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge, maxInactivity: {timeout: 1m, errorOnTimeout: true}}
@@ -64,16 +64,16 @@ states:
   world.settle();
   world.must(CancelInstance{"default", key(id)});
   world.run_for(seconds(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(seconds(1));
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
   for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("tasks/")) << key;
 }
 
 TEST(Cancel, GoesDownToASubflowWhoseTaskFinishesAsWell) {
   World world;
-  world.apply(kOrder);
+  world.apply(kOperatorOrder);
   world.apply(R"(
 id: parent
 functions:
@@ -86,35 +86,35 @@ states:
   world.settle();
   world.must(CancelInstance{"default", key(parent)});
   const std::string child = world.instances()[1]["id"];
-  EXPECT_EQ(status(world, parent), "cancelled");
-  EXPECT_EQ(status(world, child), "waiting");
+  EXPECT_EQ(world.status(parent), "cancelled");
+  EXPECT_EQ(world.status(child), "waiting");
   EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
   world.functions.answer(world.functions.tasks()[0].id, 1);
   world.settle();
-  EXPECT_EQ(status(world, child), "cancelled");
+  EXPECT_EQ(world.status(child), "cancelled");
 }
 
 TEST(Cancel, NowDoesNotWaitForIt) {
   World world;
-  const std::string id = start(world);
+  const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);
   world.settle();
   world.must(CancelInstance{"default", key(id), true});
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[0].id));
 }
 
 TEST(Cancel, AnInstanceThatAwaitedItsNextRunAwaitsNoneAfterwards) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 retries: {max_attempts: 2, delay: PT1H, codes: ['*']}
 states:
 - {id: a, type: error, error: some.error, message: no}
 )");
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.must(CancelInstance{"default", key(id)});
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   const Snapshot view = Snapshot::take(world.environment()).value();
   EXPECT_FALSE(read_instance(view, NamespaceNumber(1), key(id)).value()->awaits_run);
 }

@@ -26,12 +26,6 @@ states:
                      action, state);
 }
 
-inline std::string start(World& world, Json input = Json::object()) {
-  std::string id = world.start("order", std::move(input))["id"];
-  world.settle();
-  return id;
-}
-
 inline void fail(World& world, const InstanceId& task, std::string code) {
   world.functions.tell({task, TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
   world.settle();

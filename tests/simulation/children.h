@@ -31,11 +31,4 @@ inline size_t count(World& world, std::string_view workflow, std::string_view st
   return static_cast<size_t>(std::count(all.begin(), all.end(), status));
 }
 
-inline size_t rows_of(World& world, std::string_view table) {
-  const auto rows = world.rows();
-  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
-    return row.first.starts_with(fmt::format("{}/", table));
-  }));
-}
-
 }  // namespace millrace

@@ -20,14 +20,14 @@ states:
 - {id: done, type: noop}
 )";
 
-constexpr const char* kWaits = R"(
+constexpr const char* kWaitsForPaid = R"(
 id: waits
 start: {type: event, event: {type: begin}}
 states:
 - {id: wait, type: consumeEvent, event: {type: go}}
 )";
 
-InstanceId id_of(const Json& started) {
+InstanceId id_in(const Json& started) {
   return *parse_instance_id(started["id"].get<std::string>());
 }
 
@@ -38,7 +38,7 @@ std::string code(const Answered& answered) {
 
 TEST(Commands, AreAnsweredOnceTheyAreOnDisk) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   const auto before = world.rows();
   const Answered answered = world.command(StartInstance{.space = "default", .workflow = "waits"});
   EXPECT_EQ(code(answered), "not answered");
@@ -105,7 +105,7 @@ TEST(Revisions, AreMadeOfEachNewText) {
 
 TEST(Revisions, AreForNewInstancesAndTheOldOnesFinishOnTheirOwn) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.publish("begin", "1");
   world.settle();
   world.apply(R"(
@@ -130,7 +130,7 @@ states:
 
 TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.publish("begin", "1");
   world.publish("begin", "2");
   world.publish("go", "3");
@@ -158,12 +158,12 @@ TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) 
   EXPECT_THAT(world.history(instances[2]["id"]),
               ElementsAre("started", "entered wait", "cancelled wait", "ended wait"));
 
-  EXPECT_EQ(world.apply(kWaits)["revision"], 1) << "another one of the same name";
+  EXPECT_EQ(world.apply(kWaitsForPaid)["revision"], 1) << "another one of the same name";
 }
 
 TEST(Deletion, OfManyInstancesLetsOthersThroughMeanwhile) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.apply(kOneState);
   for (int i = 0; i < 600; ++i) world.publish("begin", fmt::format("{}", i));
   world.settle();
@@ -183,13 +183,13 @@ TEST(Deletion, OfManyInstancesLetsOthersThroughMeanwhile) {
 
 TEST(Cancel, EndsAnInstanceWhereverItIs) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.apply("id: thinks\nstates: [{id: think, type: noop, transform: jq(think)}]");
   world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
   world.evaluator.hold();
   for (const char* workflow : {"waits", "thinks"}) {
     const Json started = world.start(workflow);
-    const InstanceId id = id_of(started);
+    const InstanceId id = id_in(started);
     EXPECT_EQ(world.must(CancelInstance{.space = "default", .instance = id}),
               (Json{{"id", started["id"]}, {"cancelled", true}}));
     EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
@@ -209,10 +209,10 @@ TEST(Cancel, EndsAnInstanceWhereverItIs) {
 
 TEST(Cancel, AndDeletionSayWhatTheyCannotDo) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.apply(kOneState);
-  const InstanceId ended = id_of(world.start("one"));
-  const InstanceId living = id_of(world.start("waits"));
+  const InstanceId ended = id_in(world.start("one"));
+  const InstanceId living = id_in(world.start("waits"));
   const struct {
     Command command;
     const char* code;
@@ -236,7 +236,7 @@ TEST(Deletion, OfAnInstanceLeavesNothingOfIt) {
   world.apply(kOneState);
   const auto before = world.rows();
   const Json started = world.start("one", Json::object(), "key");
-  world.must(DeleteInstance{.space = "default", .instance = id_of(started)});
+  world.must(DeleteInstance{.space = "default", .instance = id_in(started)});
   for (const auto& [key, value] : world.rows()) {
     EXPECT_TRUE(before.contains(key) || key.starts_with("meta/")) << key;
   }
@@ -245,7 +245,7 @@ TEST(Deletion, OfAnInstanceLeavesNothingOfIt) {
 
 TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   world.publish("begin", "1");
   world.settle();
   world.publish("go", "2");
@@ -265,7 +265,7 @@ TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {
 TEST(Deletion, OfANamespaceTakesItsWorkflowsWithIt) {
   World world;
   world.must(CreateNamespace{.name = "a"});
-  world.apply(kWaits, "a");
+  world.apply(kWaitsForPaid, "a");
   world.apply(kOneState, "a");
   world.must(StartInstance{.space = "a", .workflow = "waits"});
   const Answered refused = world.command(DeleteNamespace{.name = "a"});
@@ -311,7 +311,7 @@ TEST(Queries, OfOneInstanceReadNoOtherNamesThanItsOwn) {
     return false;
   };
   World world(options);
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   const std::string id = world.start("waits")["id"];
   const Answered ended = world.wait_for_end(id, seconds(10));
   reads_all = false;
@@ -375,7 +375,7 @@ TEST(StartByCall, TakesAnyJsonForInput) {
 
 TEST(WaitForEnd, IsAnsweredWithTheInstanceWhenItHasEnded) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   const Answered first = world.wait_for_end(started["id"], seconds(10));
   const Answered second = world.wait_for_end(started["id"], seconds(10));
@@ -395,7 +395,7 @@ TEST(WaitForEnd, IsAnsweredWithTheInstanceWhenItHasEnded) {
 
 TEST(WaitForEnd, SeesAnEndInTheBatchThatItCameWith) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   world.publish("go", "1", 5);
   world.broker.pump();
@@ -406,7 +406,7 @@ TEST(WaitForEnd, SeesAnEndInTheBatchThatItCameWith) {
 
 TEST(WaitForEnd, EndsForEachWaiterAtItsOwnTime) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   std::vector<Answered> waits;
   const Json first = world.start("waits");
   const Json second = world.start("waits");
@@ -424,7 +424,7 @@ TEST(WaitForEnd, EndsForEachWaiterAtItsOwnTime) {
 
 TEST(WaitForEnd, RunsOutOfTime) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   const Answered answered = world.wait_for_end(started["id"], seconds(10));
   world.run_for(Duration(9'999));
@@ -437,7 +437,7 @@ TEST(WaitForEnd, CountsItsTimeWhateverIsDoneToTheWallClock) {
   for (const Duration jump : {Duration(-hours(1)), Duration(hours(1))}) {
     for (const bool before : {false, true}) {
       World world;
-      world.apply(kWaits);
+      world.apply(kWaitsForPaid);
       const Json started = world.start("waits");
       if (before) world.clock.jump(jump);
       const Answered answered = world.wait_for_end(started["id"], seconds(10));

@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-inline constexpr const char* kWaits = R"(
+inline constexpr const char* kWaitsThenRests = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, event: {type: go}, transition: rest}

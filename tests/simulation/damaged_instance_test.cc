@@ -20,7 +20,7 @@ using DamagedInstance = Damaged;
 
 TEST_F(DamagedInstance, AnInstanceInAStateThatItsWorkflowLacksStandsStill) {
   expect_only_the_damaged_one_stands_still(
-      kWaits, "waits",
+      kWaitsThenRests, "waits",
       [&](const std::string& id) {
         damage_head(id, [](Instance& instance) { instance.state = 99; });
       },
@@ -29,7 +29,7 @@ TEST_F(DamagedInstance, AnInstanceInAStateThatItsWorkflowLacksStandsStill) {
 
 TEST_F(DamagedInstance, AnInstanceThatListensInAStateOfAnotherTypeStandsStill) {
   expect_only_the_damaged_one_stands_still(
-      kWaits, "waits",
+      kWaitsThenRests, "waits",
       [&](const std::string& id) {
         damage_head(id, [](Instance& instance) { instance.state = 1; });
       },
@@ -68,7 +68,7 @@ TEST_F(DamagedInstance, AnInstanceThatListensForAnEntryThatIsNotThereStandsStill
 
 TEST_F(DamagedInstance, AnInstanceWhoseDataIsNotJsonStandsStill) {
   expect_only_the_damaged_one_stands_still(
-      kWaits, "waits",
+      kWaitsThenRests, "waits",
       [&](const std::string& id) {
         damage([&](Transaction& tx) { tx.put(Table::kLive, part_of(id, Part::kInput), "{"); });
       },
@@ -87,7 +87,7 @@ TEST_F(DamagedInstance, AnInstanceWithATimerBeforeItsStartOrFarAheadStandsStill)
 }
 
 TEST_F(DamagedInstance, AHeadOfAnotherInstanceIsNotTakenForTheOwn) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("waits")["id"];
   damage([&](Transaction& tx) {
@@ -102,7 +102,7 @@ TEST_F(DamagedInstance, AHeadOfAnotherInstanceIsNotTakenForTheOwn) {
 }
 
 TEST_F(DamagedInstance, AnInstanceIsRemovedByAnOperator) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string id = world.must(
       StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
   const std::string sound = world.start("waits")["id"];
@@ -131,7 +131,7 @@ TEST_F(DamagedInstance, AnInstanceIsRemovedByAnOperator) {
 }
 
 TEST_F(DamagedInstance, AnInstanceWithoutAHeadIsRemovedByAnOperator) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   damage([&](Transaction& tx) { tx.erase(Table::kLive, part_of(id, Part::kHead)); });
   const DeleteInstance remove{
@@ -154,7 +154,7 @@ std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
 }
 
 TEST_F(DamagedInstance, AnInstanceWithAnotherIdInItsHeadIsRemovedWithItsHistory) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string id = world.must(
       StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
   const std::string sound = world.start("waits")["id"];
@@ -172,7 +172,7 @@ TEST_F(DamagedInstance, AnInstanceWithAnotherIdInItsHeadIsRemovedWithItsHistory)
 }
 
 TEST_F(DamagedInstance, ARemovedInstanceWithTheHeadOfAnotherLeavesThatOneItsHistory) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("waits")["id"];
   damage([&](Transaction& tx) {
@@ -187,9 +187,9 @@ TEST_F(DamagedInstance, ARemovedInstanceWithTheHeadOfAnotherLeavesThatOneItsHist
 
 TEST_F(DamagedInstance, InstancesWithAnotherIdInTheirHeadGoWithTheirWorkflowAndTheirNamespace) {
   world.must(CreateNamespace{.name = "shop"});
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.apply(kBoth);
-  world.apply(kWaits, "shop");
+  world.apply(kWaitsThenRests, "shop");
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("both")["id"];
   const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
@@ -208,7 +208,7 @@ TEST_F(DamagedInstance, InstancesWithAnotherIdInTheirHeadGoWithTheirWorkflowAndT
 }
 
 TEST_F(DamagedInstance, ASoundInstanceIsNotRemovedAsADamagedOne) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   EXPECT_EQ(world
                 .refusal(DeleteInstance{
@@ -219,7 +219,7 @@ TEST_F(DamagedInstance, ASoundInstanceIsNotRemovedAsADamagedOne) {
 }
 
 TEST_F(DamagedInstance, TheCallerOfARemovedInstanceGetsAnError) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.apply(R"(
 id: calls
 functions: [{id: child, type: subflow, workflow: waits}]
@@ -243,8 +243,8 @@ states:
 
 TEST_F(DamagedInstance, InstancesGoWithTheirWorkflowAndTheirNamespace) {
   world.must(CreateNamespace{.name = "shop"});
-  world.apply(kWaits);
-  world.apply(kWaits, "shop");
+  world.apply(kWaitsThenRests);
+  world.apply(kWaitsThenRests, "shop");
   const std::string one = world.start("waits")["id"];
   world.start("waits");
   const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
@@ -265,8 +265,8 @@ TEST_F(DamagedInstance, InstancesGoWithTheirWorkflowAndTheirNamespace) {
 TEST_F(DamagedInstance, AnInstanceOfAWorkflowOfAnotherNamespaceStandsStillAndHoldsUpNoDeletion) {
   world.must(CreateNamespace{.name = "shop"});
   world.must(CreateNamespace{.name = "other"});
-  world.apply(kWaits, "shop");
-  world.apply(kWaits, "other");
+  world.apply(kWaitsThenRests, "shop");
+  world.apply(kWaitsThenRests, "other");
   world.must(StartInstance{.space = "shop", .workflow = "waits"});
   const std::string id = world.must(StartInstance{.space = "other", .workflow = "waits"})["id"];
   damage([&](Transaction& tx) {

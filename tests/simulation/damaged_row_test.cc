@@ -90,7 +90,7 @@ states:
 }
 
 TEST_F(DamagedRow, ADefinitionIsReplacedByTheNextThatIsApplied) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   damage([&](Transaction& tx) {
     write_definition(tx, {WorkflowNumber(1), 1}, {.text = "id: other"});
   });
@@ -98,14 +98,14 @@ TEST_F(DamagedRow, ADefinitionIsReplacedByTheNextThatIsApplied) {
   world.settle();
   ASSERT_TRUE(started->has_value());
   EXPECT_EQ((**started).error().code, kDamagedRow);
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   EXPECT_EQ(world.instance(id)["revision"], 2);
 }
 
 TEST_F(DamagedRow, AMissingNamespaceKeepsAllThatWasInItAndIsToldByReadyz) {
   world.must(CreateNamespace{.name = "shop"});
-  world.apply(kWaits, "shop");
+  world.apply(kWaitsThenRests, "shop");
   world.must(StartInstance{.space = "shop", .workflow = "waits"});
   world.must(PutVariable{.place = {.space = "shop"}, .key = "k", .value = {.bytes = "v"}});
   const auto before = world.rows();
@@ -127,8 +127,8 @@ TEST_F(DamagedRow, AMissingNamespaceKeepsAllThatWasInItAndIsToldByReadyz) {
 
 TEST_F(DamagedRow, APurgeErasesNothingThatIsAlive) {
   world.must(CreateNamespace{.name = "shop"});
-  world.apply(kWaits);
-  world.apply(kWaits, "shop");
+  world.apply(kWaitsThenRests);
+  world.apply(kWaitsThenRests, "shop");
   world.must(StartInstance{.space = "shop", .workflow = "waits"});
   world.start("waits");
   world.apply(R"(
@@ -175,7 +175,7 @@ states:
 )";
 
 TEST_F(DamagedRow, AnErrandThatCancelsAnInstanceWhichIsNotAChildIsNotedAndDoesNothing) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   damage(planted(CancelChild{.space = NamespaceNumber(1), .child = id}));
   EXPECT_EQ(world.instance(to_string(id))["status"], "waiting");
@@ -185,7 +185,7 @@ TEST_F(DamagedRow, AnErrandThatCancelsAnInstanceWhichIsNotAChildIsNotedAndDoesNo
 }
 
 TEST_F(DamagedRow, AnErrandThatCancelsAChildForWhichItsCallerWaitsIsNotedAndDoesNothing) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
   const std::string child = world.instances().at(1)["id"];
@@ -199,7 +199,7 @@ TEST_F(DamagedRow, AnErrandThatCancelsAChildForWhichItsCallerWaitsIsNotedAndDoes
 }
 
 TEST_F(DamagedRow, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
   const auto head = read_head_anywhere(*Snapshot::take(world.environment()), NamespaceNumber(1),
@@ -219,7 +219,7 @@ TEST_F(DamagedRow, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing
 }
 
 TEST_F(DamagedRow, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
   const auto head = read_head_anywhere(*Snapshot::take(world.environment()), NamespaceNumber(1),
@@ -244,7 +244,7 @@ TEST_F(DamagedRow, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {
       {"an empty token", {.subject = "millrace..x", .headers = {}, .data = ""}},
       {"no subject", {.subject = "", .headers = {}, .data = ""}},
   };
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   double noted = 0;
   for (const auto& [what, message] : messages) {
@@ -265,7 +265,7 @@ TEST_F(DamagedRow, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {
 /// With what the start is refused on a store that was changed so.
 Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   World world;
-  world.apply(kWaits);
+  world.apply(kWaitsThenRests);
   world.start("waits");
   world.crash();
   world.checks_store = false;

@@ -38,13 +38,6 @@ states:
                      workflow, action, state);
 }
 
-std::string start(World& world, const std::string& workflow) {
-  world.apply(workflow);
-  std::string id = world.start("order")["id"];
-  world.settle();
-  return id;
-}
-
 /// One way to bound a call, and how the instance ends when a minute has passed.
 struct Bound {
   std::string definition;
@@ -82,7 +75,7 @@ void expect_too_late(World& world, const std::string& id, const Bound& bound) {
 TEST(Deadlines, ACallWhoseDeadlinePassedWhileTheProcessWasDownIsNotMadeAgain) {
   for (const Bound& bound : bounds()) {
     World world;
-    const std::string id = start(world, bound.definition);
+    const std::string id = world.apply_order(bound.definition);
     begin(world);
     world.crash();
     world.functions.be_replaced();
@@ -100,7 +93,7 @@ TEST(Deadlines, ACallWhoseDeadlinePassedWhileTheProcessWasDownIsNotMadeAgain) {
 TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
   for (const Bound& bound : bounds()) {
     World world;
-    const std::string id = start(world, bound.definition);
+    const std::string id = world.apply_order(bound.definition);
     begin(world);
     world.crash();
     world.clock.advance(minutes(1));
@@ -122,7 +115,7 @@ TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
 TEST(Deadlines, AnAnswerJustBeforeOneCounts) {
   for (const Bound& bound : bounds()) {
     World world;
-    const std::string id = start(world, bound.definition);
+    const std::string id = world.apply_order(bound.definition);
     begin(world);
     world.run_for(minutes(1) - Duration(1));
     world.functions.answer(world.functions.tasks()[0].id, 1);
@@ -135,7 +128,7 @@ TEST(Deadlines, AnAnswerJustBeforeOneCounts) {
 TEST(Deadlines, OfCallsPassWithTheBrokerAway) {
   for (const Bound& bound : bounds()) {
     World world;
-    const std::string id = start(world, bound.definition);
+    const std::string id = world.apply_order(bound.definition);
     begin(world);
     world.broker.disconnect();
     world.run_for(minutes(1));
@@ -148,7 +141,7 @@ TEST(Deadlines, OfCallsPassWithTheBrokerAway) {
 TEST(Deadlines, ACallIsTriedAgainWithTheBrokerAway) {
   World world;
   const std::string id =
-      start(world, order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
+      world.apply_order(order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
   world.broker.disconnect();
   world.settle();
   world.functions.tell(
@@ -166,7 +159,7 @@ TEST(Deadlines, AWaitForAnEventIsStillHeldBackByTheStream) {
     World world;
     const bool of_state = std::string_view(bound) == "x";
     const std::string id =
-        start(world, fmt::format(R"(
+        world.apply_order(fmt::format(R"(
 id: order
 {}
 states:
@@ -175,7 +168,7 @@ states:
   event: {{type: paid}}
 {}
 )",
-                                 of_state ? "" : bound, of_state ? "  timeout: 1m" : ""));
+                                      of_state ? "" : bound, of_state ? "  timeout: 1m" : ""));
     world.run_for(seconds(30));
     world.broker.disconnect();
     world.publish("paid", "1", 5);
@@ -189,7 +182,7 @@ states:
 
 TEST(Deadlines, AnEventInTimeLeadsToNoCallPastTheDeadline) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 timeouts: {kill: 1m}
 functions:
@@ -214,10 +207,10 @@ states:
 TEST(Deadlines, ARetryThatWasDueBeforeADeadlineIsNotMadeBehindIt) {
   for (const char* const bound : {"", "  timeout: 1m"}) {
     World world;
-    const std::string id =
-        start(world, order(std::string_view(bound).empty() ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
-                                                           : ", retry: 'fixed(5, 10s)'",
-                           bound));
+    const std::string id = world.apply_order(order(std::string_view(bound).empty()
+                                                       ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
+                                                       : ", retry: 'fixed(5, 10s)'",
+                                                   bound));
     world.functions.tell(
         {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
     world.settle();
@@ -233,7 +226,7 @@ TEST(Deadlines, ARetryThatWasDueBeforeADeadlineIsNotMadeBehindIt) {
 
 TEST(Deadlines, AStateThatIsTriedAgainIsNotEnteredPastTheExecutionsDeadline) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 workflowExecutionTimeout: 1m
 states:
@@ -255,7 +248,7 @@ states:
 
 TEST(Deadlines, OfTwoCallsTheEarlierOneDecidesAfterARestart) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: a, type: knative-namespace, service: a}

@@ -19,7 +19,7 @@ states:
 - {id: pay, type: action, async: true, action: {function: charge}}
 )";
 
-inline constexpr const char* kWaits = R"(
+inline constexpr const char* kWaitsInDeleted = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, event: {type: go}}

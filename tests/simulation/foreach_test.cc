@@ -118,7 +118,7 @@ TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
   const Json ended = world.instance(loop["id"]);
   ASSERT_EQ(ended["status"], "complete");
   for (size_t i = 0; i < 60; ++i) EXPECT_EQ(ended["output"]["return"][i]["go"], i);
-  EXPECT_EQ(rows_of(world, "inbox"), 0u) << "an errand is left";
+  EXPECT_EQ(world.rows_of("inbox"), 0u) << "an errand is left";
 }
 
 TEST(Foreach, IsCancelledWhileItsChildrenAreStillStarting) {

@@ -18,17 +18,10 @@ using testing::SizeIs;
 
 constexpr std::string_view kRetryTwice = ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}";
 
-size_t rows_of(World& world, std::string_view table) {
-  const auto rows = world.rows();
-  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
-    return row.first.starts_with(fmt::format("{}/", table));
-  }));
-}
-
 TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
   World world;
   world.apply(order());
-  const std::string id = start(world, {{"amount", 7}});
+  const std::string id = world.start_order({{"amount", 7}});
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   const Task& task = world.functions.tasks()[0];
   EXPECT_EQ(task.space, "default");
@@ -45,7 +38,7 @@ TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
 InstanceId first_task(const std::string& key) {
   World world({.id_key = key});
   world.apply(order());
-  start(world);
+  world.start_order();
   return world.functions.tasks()[0].id;
 }
 
@@ -63,19 +56,19 @@ TEST(Functions, TheIdOfATaskIsKeyedSoThatOthersCannotComputeIt) {
 TEST(Functions, ItsAnswerIsReturned) {
   World world;
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
   world.settle();
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"return": {"paid": true}})"));
   EXPECT_THAT(world.history(id), ElementsAre("started", "entered pay", "called pay", "returned pay",
                                              "entered ship", "ended ship"));
-  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+  EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
 TEST(Functions, AnAnswerThatIsNoJsonIsReturnedInBase64) {
   World world;
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.functions.tell({world.functions.tasks()[0].id, TaskEnded{.result = "hello\n"}});
   world.settle();
   EXPECT_EQ(world.instance(id)["output"]["return"], "aGVsbG8K");
@@ -84,7 +77,7 @@ TEST(Functions, AnAnswerThatIsNoJsonIsReturnedInBase64) {
 TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
   World world;
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   const InstanceId task = world.functions.tasks()[0].id;
   int stored = 0;
   for (const int n : {1, 2}) {
@@ -100,7 +93,7 @@ TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
 TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
   World world;
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   const InstanceId task = world.functions.tasks()[0].id;
   const auto answer = [&](std::string space, std::string result) {
     world.functions.tell(
@@ -119,7 +112,7 @@ TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
 TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
   World world;
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   const InstanceId task = world.functions.tasks()[0].id;
   world.crash();
   world.functions.be_replaced();
@@ -136,7 +129,7 @@ TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
 TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
   World world;
   world.apply(order(kRetryTwice));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   fail(world, world.functions.tasks()[0].id, "card.declined");
   EXPECT_EQ(world.instance(id)["status"], "waiting");
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
@@ -162,7 +155,7 @@ void refuse(World& world, const InstanceId& task, Duration retry_after) {
 TEST(Functions, RetryAfterDelaysTheNextAttempt) {
   World world;
   world.apply(order(kRetryTwice));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   refuse(world, world.functions.tasks()[0].id, seconds(60));
   world.run_for(seconds(30));
   world.restart();
@@ -181,7 +174,7 @@ TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
   World world;
   world.apply(
       order(", scheduleToCloseTimeout: 1m, retries: {maximumAttempts: 0, initialInterval: 1s}"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   refuse(world, world.functions.tasks()[0].id, hours(24));
   world.run_for(seconds(60));
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
@@ -192,7 +185,7 @@ TEST(Functions, ATaskSaysHowLongItsAttemptMayRunAlsoAfterADeath) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   world.apply(order(", startToCloseTimeout: 10m"));
-  start(world);
+  world.start_order();
   EXPECT_EQ(world.functions.tasks()[0].start_to_close, std::chrono::minutes(10));
   EXPECT_FALSE(world.functions.tasks()[0].deadline);
   const TimePoint end = world.clock.now() + std::chrono::minutes(10);
@@ -209,23 +202,23 @@ TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   World world;
   world.apply(
       order("", "  timeout: PT1M\n  catch: [{error: direktiv.stateTimeout, transition: ship}]\n"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(60));
   EXPECT_EQ(world.instance(id)["status"], "complete");
   EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[0].id));
-  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+  EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
 TEST(Functions, OneThatNobodyWaitsForIsForgottenWhenItEnds) {
   World world;
   world.apply(order("", "  async: true\n"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   EXPECT_EQ(world.instance(id)["status"], "complete");
-  EXPECT_EQ(rows_of(world, "tasks"), 1u);
+  EXPECT_EQ(world.rows_of("tasks"), 1u);
   world.restart();
   world.functions.answer(world.functions.tasks()[0].id, 1);
   world.settle();
-  EXPECT_EQ(rows_of(world, "tasks"), 0u);
+  EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
 TEST(Functions, WhatAFunctionLeavesBecomesVariablesTogetherWithItsAnswer) {
@@ -240,7 +233,7 @@ states:
   type: getter
   variables: [{key: receipt, scope: workflow}, {key: mine}]
 )");
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   TaskEnded ended{.result = "{}"};
   ended.variables.push_back({VariableScope::kWorkflow, "receipt", {"application/json", "17"}});
   ended.variables.push_back({VariableScope::kInstance, "mine", {"application/json", "\"x\""}});
@@ -256,7 +249,7 @@ TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
       order(", scheduleToStartTimeout: 10s, startToCloseTimeout: 1m, retries: "
             "{maximumAttempts: 3, initialInterval: 30s}"));
   const TimePoint from = world.clock.now();
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   Json shown = world.instance(id);
   EXPECT_EQ(shown["attempt"], 1);
   EXPECT_EQ(shown["deadline"], format_rfc3339(from + seconds(10)));
@@ -276,7 +269,7 @@ TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
 TEST(Functions, ACallThatWaitsForItsRetryShowsItsLastError) {
   World world;
   world.apply(order(kRetryTwice));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   EXPECT_FALSE(world.instance(id)["calls"][0].contains("lastError"));
   const std::string at = format_rfc3339(world.clock.now());
   fail(world, world.functions.tasks()[0].id, "down");
@@ -293,7 +286,7 @@ TEST(Functions, ACallThatWaitsForItsRetryShowsItsLastError) {
 TEST(Functions, TheLastErrorOfACallIsNoLongerThanAKibibyte) {
   World world;
   world.apply(order(kRetryTwice));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.functions.tell(
       {world.functions.tasks()[0].id,
        TaskEnded{.result = tl::unexpected(Error{"down", std::string(5'000, 'x')})}});
@@ -306,7 +299,7 @@ TEST(Functions, HowLongATaskWaitedForSomebodyIsMeasured) {
   World world;
   world.functions.act("charge", {{.begins = seconds(3), .takes = std::nullopt}});
   world.apply(order());
-  start(world);
+  world.start_order();
   world.run_for(seconds(3));
   EXPECT_EQ(world.metric("millrace_tasks"), 1);
   EXPECT_EQ(world.metric("millrace_function_schedule_to_start_seconds_sum"), 3);
@@ -323,7 +316,7 @@ states:
 )");
   Json items = Json::array();
   for (int i = 0; i < 40; ++i) items.push_back(Json{{"n", i}});
-  const std::string id = start(world, {{"items", items}});
+  const std::string id = world.start_order({{"items", items}});
   EXPECT_THAT(world.functions.tasks(), SizeIs(16));
   for (size_t i = 0; i < 40; ++i) {
     world.functions.answer(world.functions.tasks()[i].id, i);

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// Tells three times, once of them later.
-constexpr const char* kTells = R"(
+constexpr const char* kTellsAtEach = R"(
 id: tells
 start: {type: event, event: {type: tell}}
 states:
@@ -31,13 +31,6 @@ states:
 - {id: wait, type: delay, duration: PT1S, transition: c}
 - {id: c, type: generateEvent, event: {type: told, source: /t, data: 'jq({n: 3})'}}
 )";
-
-/// Rows of a table: of the outbox, where none waits, those that are kept.
-size_t rows_of(const World& world, const std::string& table) {
-  size_t count = 0;
-  for (const auto& [key, value] : world.rows()) count += key.starts_with(table + "/") ? 1 : 0;
-  return count;
-}
 
 /// A batch that writes something, as there is one whenever anything happens.
 void write_something(World& world) {
@@ -68,7 +61,7 @@ TEST(Kept, IsSentAgainWhatTheBrokerLost) {
     for (size_t lost = 1; lost <= 8; ++lost) {
       SCOPED_TRACE(fmt::format("{} lost, restarts: {}", lost, restarts));
       World world;
-      world.apply(kTells);
+      world.apply(kTellsAtEach);
       for (int i = 0; i < 2; ++i) {
         world.publish("tell", std::to_string(i));
         world.run_for(seconds(2));
@@ -93,7 +86,7 @@ TEST(Kept, IsSentAgainWhatTheBrokerLost) {
 
 TEST(Kept, ComesBackWhereOthersTookItsPlaces) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.publish("tell", "1");
   world.run_for(seconds(2));
   world.broker.lose_tail(2);
@@ -107,7 +100,7 @@ TEST(Kept, ComesBackWhereOthersTookItsPlaces) {
 
 TEST(Kept, IsSentAgainWhenItWasNeverReadEither) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.publish("tell", "1");
   world.settle();
   const size_t read = world.broker.events().size();
@@ -125,7 +118,7 @@ TEST(Kept, IsSentAgainWhenItWasNeverReadEither) {
 
 TEST(Kept, GoesAheadOfWhatItsInstanceTellsMeanwhile) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.publish("tell", "1");
   world.settle();
   world.broker.lose_tail(2);
@@ -139,7 +132,7 @@ TEST(Kept, GoesAheadOfWhatItsInstanceTellsMeanwhile) {
 
 TEST(Kept, IsNothingToAStreamThatWasMadeAnew) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.publish("tell", "1");
   world.run_for(seconds(2));
   world.clock.advance(seconds(1));
@@ -151,17 +144,17 @@ TEST(Kept, IsNothingToAStreamThatWasMadeAnew) {
 
 TEST(Kept, IsForgottenInTimeButWithNoBatchOfItsOwn) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.publish("tell", "1");
   world.run_for(minutes(1));
-  EXPECT_EQ(rows_of(world, "outbox"), 3U);
+  EXPECT_EQ(world.rows_of("outbox"), 3U);
   const auto before = world.rows();
   world.run_for(hours(1));
   EXPECT_EQ(world.rows(), before) << "nothing is written because time goes by";
 
   write_something(world);
-  EXPECT_EQ(rows_of(world, "outbox"), 0U);
-  EXPECT_EQ(rows_of(world, "sent"), 0U);
+  EXPECT_EQ(world.rows_of("outbox"), 0U);
+  EXPECT_EQ(world.rows_of("sent"), 0U);
   world.broker.lose_tail(2);
   world.broker.reconnect();
   world.run_for(minutes(1));
@@ -170,13 +163,13 @@ TEST(Kept, IsForgottenInTimeButWithNoBatchOfItsOwn) {
 
 TEST(Kept, IsNoMoreThanItMayBe) {
   World world({.processor = {.engine = {.kept = {.bytes = 2'000}}}});
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   for (int i = 0; i < 20; ++i) {
     world.publish("tell", std::to_string(i));
     world.run_for(seconds(2));
   }
   write_something(world);
-  const size_t kept = rows_of(world, "outbox");
+  const size_t kept = world.rows_of("outbox");
   EXPECT_GE(kept, 3U);
   EXPECT_LE(kept, 12U);
   world.broker.lose_tail(kept);
@@ -187,29 +180,29 @@ TEST(Kept, IsNoMoreThanItMayBe) {
 
 TEST(Kept, IsNoPressure) {
   World world({.processor = {.marks = {.outbox_bytes = 2'000}}});
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   for (int i = 0; i < 20; ++i) {
     world.publish("tell", std::to_string(i));
     world.run_for(seconds(2));
   }
-  EXPECT_EQ(rows_of(world, "outbox"), 60U);
+  EXPECT_EQ(world.rows_of("outbox"), 60U);
   EXPECT_TRUE(world.processor().ready());
   EXPECT_TRUE(world.intake().wait_until_quiet(Duration(0)));
 }
 
 TEST(Kept, GivesWayWhenTheStoreIsNearlyFull) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   for (int i = 0; i < 3; ++i) world.start("tells", {{"much", std::string(100'000, 'x')}});
   world.run_for(seconds(2));
-  EXPECT_EQ(rows_of(world, "outbox"), 9U);
+  EXPECT_EQ(world.rows_of("outbox"), 9U);
   const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 16;
   world.recover();
   world.run_for(seconds(1));
-  EXPECT_EQ(rows_of(world, "outbox"), 0U);
-  EXPECT_EQ(rows_of(world, "sent"), 0U);
+  EXPECT_EQ(world.rows_of("outbox"), 0U);
+  EXPECT_EQ(world.rows_of("sent"), 0U);
 }
 
 TEST(Kept, GivesWayToWhatElseWouldNotFit) {
@@ -222,18 +215,18 @@ states:
 )");
   for (int i = 0; i < 8; ++i) world.publish("say", std::to_string(i), std::string(100'000, 'x'));
   world.run_for(seconds(1));
-  EXPECT_EQ(rows_of(world, "outbox"), 8U);
+  EXPECT_EQ(world.rows_of("outbox"), 8U);
   const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 4;
   world.options().processor.marks.store_reserve = 0;  // it comes without warning
   world.recover();
   world.run_for(seconds(1));
-  EXPECT_EQ(rows_of(world, "outbox"), 8U);
+  EXPECT_EQ(world.rows_of("outbox"), 8U);
   world.publish("say", "much", std::string(350'000, 'x'));
   world.run_for(seconds(5));
   EXPECT_EQ(world.instances().size(), 9U);
-  EXPECT_LE(rows_of(world, "outbox"), 1U) << "of those before nothing is left";
+  EXPECT_LE(world.rows_of("outbox"), 1U) << "of those before nothing is left";
 }
 
 /// Some work, then the broker goes back, again and again, and each time in another state.
@@ -243,7 +236,7 @@ TEST(Kept, LosesNothingWhateverTheBrokerLosesAndWhenever) {
     std::mt19937_64 random(seed);
     const auto below = [&](uint64_t bound) { return random() % bound; };
     World world({.seed = seed});
-    world.apply(kTells);
+    world.apply(kTellsAtEach);
     world.broker.decide_fates([&](const NatsMessage&) {
       PublishFate fate;
       if (below(4) != 0) return fate;
@@ -285,7 +278,7 @@ TEST(Kept, LosesNothingWhateverTheBrokerLosesAndWhenever) {
 
 TEST(TooLarge, IsADeadLetterAndWhatComesBehindItGoesOut) {
   World world;
-  world.apply(kTells);
+  world.apply(kTellsAtEach);
   world.broker.decide_fates([](const NatsMessage& message) {
     PublishFate fate;
     if (message.data.find(R"("n":1)") != std::string::npos && message.data.size() > 50) {

@@ -46,7 +46,7 @@ class Leftovers : public testing::Test {
     for (const char* const id : {"gone", "gone-unused"}) world.apply(job(id));
     world.start("gone");
     world.must(CreateNamespace{.name = "a"});
-    for (const char* const text : {kCallsAndGoesOn, kWaits}) world.apply(text, "a");
+    for (const char* const text : {kCallsAndGoesOn, kWaitsInDeleted}) world.apply(text, "a");
     world.apply(job("job"), "a");
     for (const char* const id : {"job", "calls"}) {
       for (int i = 0; i < 2; ++i) {
@@ -153,7 +153,7 @@ TEST(LostNamespace, IsNoLeftoverWhateverIsInIt) {
        }},
       {"living instances",
        [](World& world) {
-         world.apply(kWaits, "a");
+         world.apply(kWaitsInDeleted, "a");
          world.must(StartInstance{.space = "a", .workflow = "waits"});
          world.crash();
          world.change_store(
@@ -181,7 +181,7 @@ TEST(LostNamespace, IsNoLeftoverWhateverIsInIt) {
 TEST(LostNamespace, IsNotErasedByAPurgeAsLongAsAnInstanceOfItsWorkflowsLives) {
   World world;
   world.must(CreateNamespace{.name = "a"});
-  world.apply(kWaits, "a");
+  world.apply(kWaitsInDeleted, "a");
   world.must(StartInstance{.space = "a", .workflow = "waits"});
   const auto filled = keys(world);
   world.checks_store = false;

@@ -54,7 +54,7 @@ void apply_text(World& world, const std::string& text, const std::string& space 
   insist(world, [&] { return World::application(text, space); });
 }
 
-void start(World& world, const std::string& workflow, const std::string& space = "default") {
+void start_in(World& world, const std::string& workflow, const std::string& space = "default") {
   insist(world, [&] {
     return StartInstance{.space = space,
                          .workflow = workflow,
@@ -79,7 +79,7 @@ std::vector<std::string> live(World& world) {
   world.publish("one", "one-1");
   world.publish("nothing", "nothing-1");
   world.run_for(seconds(1));
-  for (const char* const workflow : {"calls", "order", "reminds"}) start(world, workflow);
+  for (const char* const workflow : {"calls", "order", "reminds"}) start_in(world, workflow);
   world.publish("item", "item-1");
   world.publish("two", "two-1");
   world.publish("one", "one-2");
@@ -89,7 +89,7 @@ std::vector<std::string> live(World& world) {
   world.run_for(seconds(2));
   insist(world, [] { return CreateNamespace{.name = "a"}; });
   apply_text(world, kReminds, "a");
-  start(world, "reminds", "a");
+  start_in(world, "reminds", "a");
   insist(world, [] { return DeleteNamespace{.name = "a"}; });
   apply_text(world, std::string(kGroups) + "- {id: more, type: noop}\n");
   world.publish("begin", "begin-4", 4);

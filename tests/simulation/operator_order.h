@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-inline constexpr const char* kOrder = R"(
+inline constexpr const char* kOperatorOrder = R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -25,17 +25,6 @@ states:
 )";
 
 /// The id of an instance that waits.
-inline std::string start(World& world, const std::string& workflow = kOrder) {
-  world.apply(workflow);
-  std::string id = world.start("order")["id"];
-  world.settle();
-  return id;
-}
-
 inline InstanceId key(const std::string& id) { return *parse_instance_id(id); }
-
-inline std::string status(World& world, const std::string& id) {
-  return world.instance(id)["status"];
-}
 
 }  // namespace millrace

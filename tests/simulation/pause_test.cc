@@ -16,14 +16,14 @@ using testing::SizeIs;
 
 TEST(Pause, AnEventThatWakesIsTakenAndAppliedOnResume) {
   World world;
-  const std::string id = start(world);
+  const std::string id = world.apply_order(kOperatorOrder);
   EXPECT_EQ(world.must(PauseInstance{"default", key(id)})["paused"], true);
-  EXPECT_EQ(status(world, id), "paused");
+  EXPECT_EQ(world.status(id), "paused");
   world.publish("paid", "1", 5);
   world.settle();
   world.restart();
   world.settle();
-  EXPECT_EQ(status(world, id), "paused");
+  EXPECT_EQ(world.status(id), "paused");
   EXPECT_THAT(world.functions.tasks(), SizeIs(0));
   EXPECT_EQ(world.must(ResumeInstance{"default", key(id)})["resumed"], true);
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
@@ -32,21 +32,21 @@ TEST(Pause, AnEventThatWakesIsTakenAndAppliedOnResume) {
 
 TEST(Pause, NoTimerOfAStepFiresAndTheTimeoutCountsAnewOnResume) {
   World world;
-  const std::string id = start(world);
+  const std::string id = world.apply_order(kOperatorOrder);
   world.run_for(minutes(50));
   world.must(PauseInstance{"default", key(id)});
   world.run_for(hours(10));
-  EXPECT_EQ(status(world, id), "paused");
+  EXPECT_EQ(world.status(id), "paused");
   world.must(ResumeInstance{"default", key(id)});
   world.run_for(minutes(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(minutes(1));
   EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.stateTimeout");
 }
 
 TEST(Pause, ADelayIsOverOnResumeWhereItsTimeHasCome) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 states:
 - {id: a, type: delay, duration: PT1H, transition: b}
@@ -54,15 +54,15 @@ states:
 )");
   world.must(PauseInstance{"default", key(id)});
   world.run_for(hours(2));
-  EXPECT_EQ(status(world, id), "paused");
+  EXPECT_EQ(world.status(id), "paused");
   world.must(ResumeInstance{"default", key(id)});
   world.run_for(seconds(1));
-  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.status(id), "complete");
 }
 
 TEST(Pause, AResultIsTakenAndNoOtherAttemptIsMade) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -83,7 +83,7 @@ states:
 
 TEST(Pause, TheExecutionsDeadlineGoesOn) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 workflowExecutionTimeout: 1h
 states:
@@ -91,29 +91,29 @@ states:
 )");
   world.must(PauseInstance{"default", key(id)});
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "timedout");
+  EXPECT_EQ(world.status(id), "timedout");
 }
 
 TEST(Pause, OfAWorkflowHoldsItsInstancesAndThoseThatStartMeanwhile) {
   World world;
-  world.apply(kOrder);
+  world.apply(kOperatorOrder);
   for (int i = 0; i < 600; ++i) world.start("order");
   const Json paused = world.must(PauseWorkflow{.space = "default", .id = "order"});
   EXPECT_EQ(paused["changed"], 600);
   const std::string later = world.start("order")["id"];
   world.settle();
-  EXPECT_EQ(status(world, later), "paused");
+  EXPECT_EQ(world.status(later), "paused");
   EXPECT_THAT(world.history(later), ElementsAre("started", "paused wait"));
   world.restart();
   const Json resumed =
       world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
   EXPECT_EQ(resumed["changed"], 601);
-  EXPECT_EQ(status(world, later), "waiting");
+  EXPECT_EQ(world.status(later), "waiting");
 }
 
 TEST(Pause, OfAWorkflowWithMoreInstancesThanOneBatchLooksAt) {
   World world;
-  world.apply(kOrder);
+  world.apply(kOperatorOrder);
   world.apply("id: other\nstates:\n- {id: wait, type: delay, duration: PT1H}\n");
   // Between the two of them are more than are looked at in one go.
   const std::string first = world.start("order")["id"];
@@ -123,14 +123,14 @@ TEST(Pause, OfAWorkflowWithMoreInstancesThanOneBatchLooksAt) {
   }
   const std::string last = world.start("order")["id"];
   EXPECT_EQ(world.must(PauseWorkflow{.space = "default", .id = "order"})["changed"], 2);
-  EXPECT_EQ(status(world, first), "paused");
-  EXPECT_EQ(status(world, last), "paused");
+  EXPECT_EQ(world.status(first), "paused");
+  EXPECT_EQ(world.status(last), "paused");
 }
 
 TEST(Pause, OfAWorkflowThatIsToGoOnMeanwhileIsGivenUp) {
   for (const bool paused : {true, false}) {
     World world;
-    world.apply(kOrder);
+    world.apply(kOperatorOrder);
     for (int i = 0; i < 600; ++i) world.start("order");
     if (!paused) world.must(PauseWorkflow{.space = "default", .id = "order"});
     const Answered first =

@@ -32,20 +32,12 @@ states:
 
 constexpr std::string_view kMinuteToStart = "scheduleToStartTimeout: 1m, startToCloseTimeout: 1h";
 
-std::string start(World& world) {
-  std::string id = world.start("order")["id"];
-  world.settle();
-  return id;
-}
-
 void pause(World& world) { world.must(PauseService{.space = "default", .name = "charge"}); }
 
 void resume(World& world) {
   world.must(PauseService{.space = "default", .name = "charge", .paused = false});
   world.settle();
 }
-
-std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
 
 std::string code(World& world, const std::string& id) {
   const Json instance = world.instance(id);
@@ -56,30 +48,30 @@ TEST(PausedService, ACallThatItHoldsBackDoesNotRunOutOfScheduleToStart) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(hours(3));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   EXPECT_THAT(world.functions.tasks(), SizeIs(0));
   resume(world);
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   world.functions.answer(world.functions.tasks()[0].id, 1);
   world.settle();
-  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.status(id), "complete");
 }
 
 TEST(PausedService, ItsResumeGivesTheWholeScheduleToStartAnew) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}, {.begins = std::nullopt}});
   world.apply(order(kMinuteToStart));
-  const std::string before = start(world);
+  const std::string before = world.start_order();
   world.run_for(seconds(50));
   pause(world);
-  const std::string within = start(world);
+  const std::string within = world.start_order();
   world.run_for(seconds(40));
   resume(world);
   world.run_for(seconds(59));
-  EXPECT_EQ(status(world, before), "waiting");
-  EXPECT_EQ(status(world, within), "waiting");
+  EXPECT_EQ(world.status(before), "waiting");
+  EXPECT_EQ(world.status(within), "waiting");
   world.run_for(seconds(1));
   EXPECT_EQ(code(world, before), "millrace.timeout.scheduleToStart");
   EXPECT_EQ(code(world, within), "millrace.timeout.scheduleToStart");
@@ -89,14 +81,14 @@ TEST(PausedService, ScheduleToCloseOfACallThatHasNotBegunCountsFromTheResumeToo)
   World world;
   world.apply(order("scheduleToCloseTimeout: 1m"));
   pause(world);
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   resume(world);
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   EXPECT_EQ(world.functions.tasks()[0].deadline, world.clock.now() + minutes(1));
   world.run_for(seconds(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(seconds(1));
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
@@ -104,7 +96,7 @@ TEST(PausedService, ScheduleToCloseOfACallThatHasNotBegunCountsFromTheResumeToo)
 TEST(PausedService, TheTimeoutsOfACallThatHasBegunGoOn) {
   World world;
   world.apply(order("scheduleToCloseTimeout: 1m"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
   pause(world);
   world.run_for(minutes(1));
@@ -115,10 +107,10 @@ TEST(PausedService, AWorkerThatBeginsMeanwhileHasTheWholeScheduleToClose) {
   World world;
   world.functions.act("charge", {{.begins = minutes(30), .answers = false}});
   world.apply(order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   pause(world);
   world.run_for(minutes(39));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(minutes(1));
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
@@ -127,28 +119,28 @@ TEST(PausedService, TheTimeoutsOfTheStateAndOfTheWholeGoOn) {
   World world;
   world.apply(order(kMinuteToStart, "timeouts: {kill: PT1H}"));
   pause(world);
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(minutes(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(minutes(1));
-  EXPECT_EQ(status(world, id), "timedout");
+  EXPECT_EQ(world.status(id), "timedout");
 }
 
 TEST(PausedService, ARestartChangesNothingOfThat) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(30));
   world.crash();
   world.clock.advance(hours(1));
   world.recover();
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.must(PauseService{.space = "default", .name = "charge", .paused = false});
   world.restart();
   world.run_for(seconds(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
 }
 
@@ -157,12 +149,12 @@ TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
   world.apply(
       order("scheduleToStartTimeout: 1m, startToCloseTimeout: 1h, "
             "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   pause(world);
   world.functions.tell(
       {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   resume(world);
   EXPECT_THAT(world.functions.tasks(), SizeIs(2));
 }
@@ -172,12 +164,12 @@ TEST(PausedService, SettingsThatNoLongerPauseItResumeIt) {
   world.functions.act("charge", {{.begins = std::nullopt}});
   world.apply(order(kMinuteToStart));
   world.must(CreateNamespace{.name = "default", .settings = Json{{"paused", {"charge"}}}});
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.must(CreateNamespace{.name = "default", .settings = Json::object()});
   world.run_for(seconds(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(seconds(1));
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
@@ -198,9 +190,9 @@ states:
   - {function: ship, scheduleToStartTimeout: 2m, startToCloseTimeout: 1h}
 )");
   pause(world);
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(119));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(seconds(1));
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }

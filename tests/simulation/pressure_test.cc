@@ -11,7 +11,7 @@ namespace {
 using std::chrono::seconds;
 using testing::SizeIs;
 
-constexpr const char* kTells = R"(
+constexpr const char* kTellsMuch = R"(
 id: tells
 start: {type: event, event: {type: tell}}
 states:
@@ -39,19 +39,19 @@ void take_messages(World& world) {
   world.broker.decide_fates([](const NatsMessage&) { return PublishFate{}; });
 }
 
-StartInstance start(std::string workflow) {
+StartInstance start_of(std::string workflow) {
   return {.space = "default", .workflow = std::move(workflow), .input = Json::object()};
 }
 
 TEST(Outbox, ThatIsTooFullKeepsNewWorkWaiting) {
   World world({.processor = {.marks = {.outbox_bytes = 2'000}}});
-  world.apply(kTells);
+  world.apply(kTellsMuch);
   refuse_messages(world);
   for (int i = 0; i < 50; ++i) {
     world.publish("tell", fmt::format("{}", i));
     world.step();
   }
-  EXPECT_EQ(code(world.command(start("tells"))), "busy");
+  EXPECT_EQ(code(world.command(start_of("tells"))), "busy");
   const double started = world.metric("millrace_instances_started_total");
   EXPECT_LT(started, 20);
   EXPECT_EQ(world.metric("millrace_refuses_work"), 1);
@@ -67,7 +67,7 @@ TEST(Outbox, ThatIsTooFullKeepsNewWorkWaiting) {
 
 TEST(Outbox, IsAsFullAsBeforeAfterARestart) {
   World world({.processor = {.marks = {.outbox_bytes = 2'000}}});
-  world.apply(kTells);
+  world.apply(kTellsMuch);
   refuse_messages(world);
   for (int i = 0; i < 30; ++i) {
     world.publish("tell", fmt::format("{}", i));
@@ -75,18 +75,18 @@ TEST(Outbox, IsAsFullAsBeforeAfterARestart) {
   }
   world.restart();
   world.step();
-  EXPECT_EQ(code(world.command(start("tells"))), "busy");
+  EXPECT_EQ(code(world.command(start_of("tells"))), "busy");
   take_messages(world);
   world.run_for(seconds(5));
   EXPECT_EQ(world.metric("millrace_outbox_bytes"), 0);
-  const Answered taken = world.command(start("tells"));
+  const Answered taken = world.command(start_of("tells"));
   EXPECT_EQ(code(taken), "not answered") << (*taken)->error().message;
 }
 
 TEST(Evaluations, ThatAreTooManyKeepNewWorkWaiting) {
   World world({.processor = {.marks = {.evaluations = 10}}});
   world.apply(kThinks);
-  world.apply(kTells);
+  world.apply(kTellsMuch);
   world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
   world.evaluator.hold();
   for (int i = 0; i < 50; ++i) {
@@ -94,7 +94,7 @@ TEST(Evaluations, ThatAreTooManyKeepNewWorkWaiting) {
     world.step();
   }
   EXPECT_THAT(world.instances(), SizeIs(10));
-  EXPECT_EQ(code(world.command(start("tells"))), "busy");
+  EXPECT_EQ(code(world.command(start_of("tells"))), "busy");
   const InstanceId id = *parse_instance_id(world.instances()[0]["id"].get<std::string>());
   const Answered cancelled = world.command(CancelInstance{.space = "default", .instance = id});
   world.step();
@@ -126,7 +126,7 @@ states:
   world.options().store.soft_limit_bytes = used + used / 16;
   world.recover();
   world.settle();
-  EXPECT_EQ(code(world.command(start("rests"))), "store.full");
+  EXPECT_EQ(code(world.command(start_of("rests"))), "store.full");
   world.publish("rest", "2");
   world.run_for(seconds(11));
   ASSERT_THAT(world.instances(), SizeIs(1));

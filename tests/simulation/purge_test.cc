@@ -50,7 +50,7 @@ void fill(World& world, const std::string& space) {
                                     .input = {{"n", 1}},
                                     .idempotency_key = workflow + "-key"})["id"];
   };
-  for (const char* const text : {kCallsAndGoesOn, kReminds, kGroups, kTicks, kWaits}) {
+  for (const char* const text : {kCallsAndGoesOn, kReminds, kGroups, kTicks, kWaitsInDeleted}) {
     world.apply(text, space);
   }
   for (const char* const id : {"job", "deleted", "deleted-unused"}) {

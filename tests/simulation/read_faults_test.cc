@@ -15,7 +15,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr const char* kTells = R"(
+constexpr const char* kTellsOnce = R"(
 id: tells
 functions:
 - id: charge
@@ -58,7 +58,7 @@ struct Started {
     world.must(PutVariable{.place = {.space = "default"},
                            .key = "prices",
                            .value = {.content_type = "text/plain", .bytes = "cheap"}});
-    world.apply(kTells);
+    world.apply(kTellsOnce);
     faults.reads = 0;
   }
 
@@ -149,7 +149,7 @@ TEST(EveryReadFault, LosesNothing) {
     world.must(PutVariable{.place = {.space = "default"},
                            .key = "prices",
                            .value = {.content_type = "text/plain", .bytes = "cheap"}});
-    world.apply(kTells);
+    world.apply(kTellsOnce);
     faults.reads = 0;
     faults.nth = nth;
     const Answered started = world.command(

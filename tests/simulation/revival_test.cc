@@ -19,15 +19,6 @@ using testing::SizeIs;
 
 InstanceId key(const std::string& id) { return *parse_instance_id(id); }
 
-std::string start(World& world, const std::string& workflow, Json input = Json::object()) {
-  world.apply(workflow);
-  std::string id = world.start("order", std::move(input))["id"];
-  world.settle();
-  return id;
-}
-
-std::string status(World& world, const std::string& id) { return world.instance(id)["status"]; }
-
 void fail_newest(World& world, std::string code = "down") {
   world.functions.tell({world.functions.tasks().back().id,
                         TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
@@ -55,11 +46,11 @@ states:
 
 TEST(Retry, BehindAnErrorStateBeginsTheStateWhoseErrorLedThere) {
   World world;
-  const std::string id = start(world, kSaga, {{"n", 1}});
+  const std::string id = world.apply_order(kSaga, {{"n", 1}});
   fail_newest(world);
   EXPECT_EQ(world.functions.tasks().back().function, "refund");
   answer_newest(world, 1);
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["failedState"], "pay");
   world.restart();
   world.must(RetryInstance{"default", key(id)});
@@ -68,7 +59,7 @@ TEST(Retry, BehindAnErrorStateBeginsTheStateWhoseErrorLedThere) {
   EXPECT_EQ(world.functions.tasks().back().input, R"({"n":1})");
   answer_newest(world, 7);
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"n": 1, "return": 7})"));
-  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.status(id), "complete");
   EXPECT_FALSE(world.instance(id).contains("failedState"));
   world.must(DeleteInstance{"default", key(id)});
   for (const auto& [row, value] : world.rows()) {
@@ -78,7 +69,7 @@ TEST(Retry, BehindAnErrorStateBeginsTheStateWhoseErrorLedThere) {
 
 TEST(Retry, ThatIsDeletedInsteadLeavesNoRows) {
   World world;
-  const std::string id = start(world, kSaga);
+  const std::string id = world.apply_order(kSaga);
   fail_newest(world);
   answer_newest(world, 1);
   world.must(DeleteInstance{"default", key(id)});
@@ -89,7 +80,7 @@ TEST(Retry, ThatIsDeletedInsteadLeavesNoRows) {
 
 TEST(ErrorState, ItsErrorTakesThePlaceOfAnOlderOne) {
   World world;
-  const std::string id = start(world, kSaga);
+  const std::string id = world.apply_order(kSaga);
   fail_newest(world);
   EXPECT_EQ(world.functions.tasks().back().input,
             R"({"error":{"code":"order.broken","msg":"no"}})");
@@ -101,7 +92,7 @@ TEST(ErrorState, ItsErrorTakesThePlaceOfAnOlderOne) {
 
 TEST(Retry, WhereTheCleanUpFailedTooBeginsTheStateThatFailedFirst) {
   World world;
-  const std::string id = start(world, kSaga);
+  const std::string id = world.apply_order(kSaga);
   fail_newest(world);
   fail_newest(world, "refund.failed");
   EXPECT_EQ(world.instance(id)["failedState"], "pay");
@@ -112,7 +103,7 @@ TEST(Retry, WhereTheCleanUpFailedTooBeginsTheStateThatFailedFirst) {
 
 TEST(Retry, BehindOnFailureBeginsTheStateThatWasOverTheDeadline) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 timeout: 1h
 on_failure: clean-up
@@ -122,21 +113,21 @@ states:
 - {id: clean-up, type: noop, transform: 'jq({cleaned: 1})'}
 )");
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["failedState"], "wait");
   EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.deadline_passed");
   world.must(RetryInstance{"default", key(id), true});
   EXPECT_EQ(world.instance(id)["state"], "wait");
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.publish("paid", "1", 5);
   world.settle();
-  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.status(id), "complete");
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"prepared": 1, "paid": 5})"));
 }
 
 TEST(Retry, InALoopHasTheDataOfTheLastEntryAndNotOfTheFirst) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -147,11 +138,11 @@ states:
   transform: 'jq({n: (.n + 1), last: .return})'
   transition: pay
 )",
-                               {{"n", 1}});
+                                           {{"n", 1}});
   answer_newest(world, "a");
   answer_newest(world, "b");
   fail_newest(world);
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   world.must(RetryInstance{"default", key(id)});
   EXPECT_EQ(world.functions.tasks().back().input, "3");
   EXPECT_EQ(world.instance(id)["data"], Json::parse(R"({"n": 3, "last": "b"})"));
@@ -165,8 +156,7 @@ TEST(Retry, OfAStateThatNeitherWaitedNorActedHasTheDataThatItFoundAndNoError) {
     for (const Json& error : {Json(), Json("mine")}) {
       Json input = {{"n", 1}};
       if (!error.is_null()) input["error"] = error;
-      const std::string id = start(world,
-                                   fmt::format(R"(
+      const std::string id = world.apply_order(fmt::format(R"(
 id: order
 states:
 - id: read
@@ -175,9 +165,9 @@ states:
   variables: [{{key: a}}]
   transform: '{}'
 )",
-                                               transform),
-                                   input);
-      ASSERT_EQ(status(world, id), "failed") << transform;
+                                                           transform),
+                                               input);
+      ASSERT_EQ(world.status(id), "failed") << transform;
       EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "direktiv.jq.badCommand");
       world.restart();
       world.must(RetryInstance{"default", key(id)});
@@ -195,7 +185,7 @@ states:
 
 TEST(Retry, OfDataThatIsNoObjectHasItAsItWas) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 states:
 - {id: a, type: noop, transform: 'jq([1, 2])', transition: b}
@@ -208,7 +198,7 @@ states:
 
 TEST(Retry, BehindAnErrorStateThatNoErrorLedToBeginsTheErrorState) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 states:
 - {id: a, type: switch, conditions: [{condition: .ok, transition: done}], defaultTransition: broken}
@@ -227,7 +217,7 @@ states:
 
 TEST(Rerun, InALoopHasTheDataOfTheLastEntryAndIsRefusedWhereTheHistoryHasItNot) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -241,10 +231,10 @@ states:
   type: switch
   conditions: [{condition: .n < 3, transition: pay}]
 )",
-                               {{"n", 1}});
+                                           {{"n", 1}});
   answer_newest(world, "a");
   answer_newest(world, "b");
-  ASSERT_EQ(status(world, id), "complete");
+  ASSERT_EQ(world.status(id), "complete");
   world.must(RerunInstance{"default", key(id), "pay"});
   EXPECT_EQ(world.functions.tasks().back().input, "2");
   answer_newest(world, "c");
@@ -254,7 +244,7 @@ states:
 TEST(Rerun, HasNotTheDataOfAnEarlierEntryWhereTheLastOneNeitherWaitedNorActed) {
   World world;
   // The second entry fails before it calls.
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -267,15 +257,15 @@ states:
   catch: [{error: direktiv.jq.badCommand, transition: done}]
 - {id: done, type: noop}
 )",
-                               {{"n", {{"x", 1}}}});
+                                           {{"n", {{"x", 1}}}});
   answer_newest(world, "a");
-  ASSERT_EQ(status(world, id), "complete");
+  ASSERT_EQ(world.status(id), "complete");
   EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "pay"}).code, "instance.no_data");
 }
 
 TEST(Rerun, OfTheStateThatFailedHasItsDataThoughItDidNothing) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 states:
 - {id: a, type: noop, transform: 'jq({n: 2})', transition: b}
@@ -297,9 +287,9 @@ states:
 TEST(Restart, BeginsTheWorkflowsPolicyAnew) {
   for (const char* const how : {"retry", "restart", "rerun"}) {
     World world;
-    const std::string id = start(world, kRuns);
+    const std::string id = world.apply_order(kRuns);
     world.run_for(seconds(10));
-    ASSERT_EQ(status(world, id), "failed");
+    ASSERT_EQ(world.status(id), "failed");
     EXPECT_EQ(world.instance(id)["run"], 3);
     if (std::string_view(how) == "retry") {
       world.must(RetryInstance{"default", key(id)});
@@ -310,7 +300,7 @@ TEST(Restart, BeginsTheWorkflowsPolicyAnew) {
     }
     world.restart();
     const int run = std::string_view(how) == "retry" ? 3 : 4;
-    EXPECT_EQ(status(world, id), "waiting") << how;
+    EXPECT_EQ(world.status(id), "waiting") << how;
     world.run_for(seconds(1));
     EXPECT_EQ(world.instance(id)["run"], run + 1) << how;
     world.run_for(seconds(1));
@@ -318,14 +308,14 @@ TEST(Restart, BeginsTheWorkflowsPolicyAnew) {
     world.run_for(seconds(1));
     EXPECT_EQ(world.instance(id)["run"], run + 2) << how;
     world.run_for(seconds(100));
-    EXPECT_EQ(status(world, id), "failed") << how;
+    EXPECT_EQ(world.status(id), "failed") << how;
     EXPECT_EQ(world.instance(id)["run"], run + 2) << how;
   }
 }
 
 TEST(Run, BehindAManualRetryHasTimeoutsOverAllAttemptsAgain) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 retries: {maximumAttempts: 2, initialInterval: 1s}
 functions:
@@ -339,7 +329,7 @@ states:
     world.run_for(minutes(1));
     world.run_for(seconds(1));
   }
-  ASSERT_EQ(status(world, id), "failed");
+  ASSERT_EQ(world.status(id), "failed");
   world.must(RetryInstance{"default", key(id)});
   world.run_for(minutes(1));  // each attempt has a minute
   world.run_for(seconds(1));
@@ -347,14 +337,14 @@ states:
   world.run_for(seconds(40));
   fail_newest(world);
   world.run_for(seconds(19));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(seconds(1));
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
 }
 
 TEST(Run, IsNotBegunBehindAnInterruptThatNothingCaught) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 retries: {maximumAttempts: 5, initialInterval: 1s}
 timeouts: {interrupt: 1m}
@@ -362,13 +352,13 @@ states:
 - {id: a, type: consumeEvent, event: {type: never}}
 )");
   world.run_for(minutes(1));
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.cancels.timeout");
 }
 
 TEST(Run, IsNotBegunByAStateThatIsTriedAgainInAnInstanceThatWasCancelledBetweenRuns) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 retries: {maximumAttempts: 5, initialInterval: 1h}
 states:
@@ -391,7 +381,7 @@ states:
 TEST(Revived, InAPausedWorkflowWaitsForTheResume) {
   for (const char* const how : {"retry", "restart", "rerun"}) {
     World world;
-    const std::string id = start(world, R"(
+    const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -407,12 +397,12 @@ states:
     } else {
       world.must(RerunInstance{"default", key(id), "pay"});
     }
-    EXPECT_EQ(status(world, id), "paused") << how;
+    EXPECT_EQ(world.status(id), "paused") << how;
     world.restart();
     world.run_for(hours(1));
     EXPECT_THAT(world.functions.tasks(), SizeIs(1)) << how;
     world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
-    EXPECT_EQ(status(world, id), "waiting") << how;
+    EXPECT_EQ(world.status(id), "waiting") << how;
     EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << how;
   }
 }
@@ -429,17 +419,17 @@ states:
 - {id: b, type: consumeEvent, event: {type: paid}}
 )");
   world.start("other");
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 states:
 - {id: wait, type: consumeEvent, event: {type: paid}, timeout: 1m}
 )");
   world.run_for(minutes(1));
-  ASSERT_EQ(status(world, id), "failed");
+  ASSERT_EQ(world.status(id), "failed");
   world.publish("paid", "1", 5);
   world.settle();
   world.must(RetryInstance{"default", key(id)});
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.publish("paid", "2", 6);
   world.settle();
   EXPECT_EQ(world.instance(id)["output"]["paid"], 6);
@@ -466,7 +456,7 @@ TEST(Resume, OfAWorkflowCountsTheSilenceOfItsFunctionsAnew) {
   for (const bool of_workflow : {true, false}) {
     World world;
     world.functions.act("charge", {{.takes = std::nullopt}});
-    const std::string id = start(world, R"(
+    const std::string id = world.apply_order(R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -482,14 +472,14 @@ states:
       world.must(PauseInstance{"default", key(id)});
     }
     world.run_for(hours(1));
-    EXPECT_EQ(status(world, id), "paused");
+    EXPECT_EQ(world.status(id), "paused");
     if (of_workflow) {
       world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
     } else {
       world.must(ResumeInstance{"default", key(id)});
     }
     world.run_for(seconds(9));
-    EXPECT_EQ(status(world, id), "waiting");
+    EXPECT_EQ(world.status(id), "waiting");
     world.run_for(seconds(1));
     EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
   }

@@ -36,7 +36,7 @@ void fail(World& world, size_t task) {
 }
 
 std::string failed(World& world) {
-  const std::string id = start(world, kFailing);
+  const std::string id = world.apply_order(kFailing);
   world.run_for(seconds(1));
   fail(world, 0);
   fail(world, 1);
@@ -46,11 +46,11 @@ std::string failed(World& world) {
 TEST(Retry, TheFailedStateBeginsAgainWithAFreshCountAndTheDataItHad) {
   World world;
   const std::string id = failed(world);
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["failedState"], "pay");
   world.must(RetryInstance{"default", key(id)});
   world.restart();
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   EXPECT_FALSE(world.instance(id).contains("error"));
   ASSERT_THAT(world.functions.tasks(), SizeIs(3));
   EXPECT_EQ(world.functions.tasks()[2].attempt, 1u);
@@ -64,7 +64,7 @@ TEST(Retry, TheFailedStateBeginsAgainWithAFreshCountAndTheDataItHad) {
 TEST(Attempts, OfTheFailedStateAreShownWhenAllIsOver) {
   World world;
   const std::string id = failed(world);
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["attempt"], 2);
   world.restart();
   EXPECT_EQ(world.instance(id)["attempt"], 2);
@@ -79,8 +79,8 @@ TEST(Attempts, OfTheFailedStateAreShownBehindACleanUpToo) {
         "- {id: unused, type: noop}\n"}) {
     World world;
     const bool by_catch = std::string_view(cleanup).starts_with("  catch");
-    const std::string id =
-        start(world, fmt::format(R"(
+    const std::string id = world.apply_order(
+        fmt::format(R"(
 id: order
 {}functions:
 - {{id: charge, type: knative-namespace, service: charge}}
@@ -90,10 +90,10 @@ states:
   action: {{function: charge, retries: {{vocabulary: steep, maxAttempts: 2, delay: PT1S}}}}
 {}- {{id: mop, type: noop}}
 )",
-                                 by_catch ? "" : "on_failure: {state: mop, when: any}\n", cleanup));
+                    by_catch ? "" : "on_failure: {state: mop, when: any}\n", cleanup));
     fail(world, 0);
     fail(world, 1);
-    EXPECT_EQ(status(world, id), "failed");
+    EXPECT_EQ(world.status(id), "failed");
     EXPECT_EQ(world.instance(id)["failedState"], "pay");
     EXPECT_EQ(world.instance(id)["attempt"], 2) << cleanup;
   }
@@ -101,17 +101,17 @@ states:
 
 TEST(Attempts, OfACancelledCallAreShown) {
   World world;
-  const std::string id = start(world, kFailing);
+  const std::string id = world.apply_order(kFailing);
   world.run_for(seconds(1));
   fail(world, 0);
   world.must(CancelInstance{"default", key(id), true});
-  EXPECT_EQ(status(world, id), "cancelled");
+  EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_EQ(world.instance(id)["attempt"], 2);
 }
 
 TEST(Retry, IsForThoseThatHaveFailed) {
   World world;
-  const std::string id = start(world, kFailing);
+  const std::string id = world.apply_order(kFailing);
   EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.living");
   world.must(CancelInstance{"default", key(id)});
   EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.not_failed");
@@ -120,20 +120,20 @@ TEST(Retry, IsForThoseThatHaveFailed) {
 
 TEST(Retry, PastTheExecutionsDeadlineItHasToBeExtended) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 workflowExecutionTimeout: 1h
 states:
 - {id: a, type: consumeEvent, event: {type: paid}}
 )");
   world.run_for(hours(1));
-  EXPECT_EQ(status(world, id), "timedout");
+  EXPECT_EQ(world.status(id), "timedout");
   EXPECT_EQ(world.refusal(RetryInstance{"default", key(id)}).code, "instance.deadline_passed");
   world.must(RetryInstance{"default", key(id), true});
   world.run_for(minutes(59));
-  EXPECT_EQ(status(world, id), "waiting");
+  EXPECT_EQ(world.status(id), "waiting");
   world.run_for(minutes(1));
-  EXPECT_EQ(status(world, id), "timedout");
+  EXPECT_EQ(world.status(id), "timedout");
 }
 
 TEST(OwnPolicy, MayBringItsOwnPolicyAndTimeouts) {
@@ -146,7 +146,7 @@ TEST(OwnPolicy, MayBringItsOwnPolicyAndTimeouts) {
   world.restart();
   world.run_for(seconds(10));
   EXPECT_EQ(world.instance(id)["run"], 3);
-  EXPECT_EQ(status(world, id), "failed");
+  EXPECT_EQ(world.status(id), "failed");
 
   world.apply("id: wait\nworkflowRunTimeout: 1h\nstates:\n- {id: a, type: delay, duration: 1d}\n");
   const std::string waits = world.must(
@@ -197,11 +197,11 @@ TEST(Restart, RunsItAnewFromTheFirstStateWithTheSameInput) {
 
 TEST(Rerun, BeginsAtThatStateWithTheDataItHad) {
   World world;
-  const std::string id = start(world, kFailing);
+  const std::string id = world.apply_order(kFailing);
   world.run_for(seconds(1));
   world.functions.answer(world.functions.tasks()[0].id, 7);
   world.settle();
-  EXPECT_EQ(status(world, id), "complete");
+  EXPECT_EQ(world.status(id), "complete");
   world.must(RerunInstance{"default", key(id), "pay"});
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   EXPECT_EQ(world.functions.tasks()[1].input, R"({"prepared":1})");
@@ -217,7 +217,7 @@ TEST(Rerun, IsRefusedWhereTheHistoryHasNoDataOrTheWorkflowNoSuchState) {
 
 TEST(Restart, OfASingularWorkflowWaitsForNoOther) {
   World world;
-  const std::string id = start(world, R"(
+  const std::string id = world.apply_order(R"(
 id: order
 singular: true
 states:
@@ -252,7 +252,7 @@ states:
 TEST(Restart, WhoCalledItHasBeenToldAndIsToldNoMore) {
   World world;
   world.apply("id: child\nstates:\n- {id: a, type: error, error: no.luck, message: no}\n");
-  const std::string parent = start(world, R"(
+  const std::string parent = world.apply_order(R"(
 id: order
 functions:
 - {id: f, type: subflow, workflow: child}
@@ -262,7 +262,7 @@ states:
 )");
   const std::string child = world.instances()[1]["id"];
   world.must(RestartInstance{"default", key(child)});
-  EXPECT_EQ(status(world, child), "failed");
+  EXPECT_EQ(world.status(child), "failed");
   EXPECT_EQ(world.instance(parent)["state"], "b");
 }
 

@@ -57,7 +57,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
-InstanceId id_of(const std::string& text) { return *parse_instance_id(text); }
+InstanceId parsed_id(const std::string& text) { return *parse_instance_id(text); }
 
 /// Seals a living instance, as an action that brings it a secret does.
 void seal(World& world, const std::string& id) {
@@ -66,7 +66,7 @@ void seal(World& world, const std::string& id) {
   {
     const auto environment = *Environment::open(folder);
     Transaction tx(*environment);
-    auto instance = *read_living(tx, NamespaceNumber(1), id_of(id));
+    auto instance = *read_living(tx, NamespaceNumber(1), parsed_id(id));
     instance->sealed = true;
     write_instance(tx, *instance, {});
     ASSERT_TRUE(tx.commit());
@@ -86,7 +86,7 @@ std::vector<std::string> leaks_of(World& world) {
   const Result<Json> all = queries.instances(view, "default", {.limit = 1000});
   look("instances", all);
   for (const Json& one : (*all)["items"]) {
-    const InstanceId id = id_of(one["id"]);
+    const InstanceId id = parsed_id(one["id"]);
     look("instance", queries.instance(view, "default", id));
     look("history", queries.history(view, "default", id));
     look("variables", queries.variables(view, {.space = "default", .instance = id}, 1000, ""));
@@ -150,7 +150,7 @@ TEST_F(Sealed, InstancesTellNothingOfWhatTheyHold) {
   ASSERT_THAT(world.events("told.later"), SizeIs(1));
   EXPECT_EQ(world.events("told.later")[0].data, fmt::format("\"{}\"", kValue));
   EXPECT_THAT(leaks_of(world), IsEmpty());
-  world.must(DeleteInstance{.space = "default", .instance = id_of(id)});
+  world.must(DeleteInstance{.space = "default", .instance = parsed_id(id)});
   EXPECT_THAT(leaks_of(world), IsEmpty());
 }
 
@@ -190,7 +190,7 @@ TEST_F(Sealed, InstancesSealTheVariablesThatTheySetAndThoseSealWhoReadsThem) {
   EXPECT_THAT(leaks_of(world), IsEmpty());
   {
     const Snapshot later = *Snapshot::take(world.environment());
-    const auto read = *read_living(later, NamespaceNumber(1), id_of(reader));
+    const auto read = *read_living(later, NamespaceNumber(1), parsed_id(reader));
     EXPECT_EQ(read->data.value()["var"]["kept"], kValue);
   }
   world.must(PutVariable{space, "kept", {.content_type = "text/plain", .bytes = "known"}});

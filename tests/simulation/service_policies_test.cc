@@ -19,7 +19,7 @@ TEST(ServiceSettings, AServiceOfTheSettingsIsWhereTheySayItIs) {
       .name = "default",
       .settings = Json::parse(R"({"services": {"charge": {"url": "http://127.0.0.1:9/pay"}}})")});
   world.apply(order());
-  start(world);
+  world.start_order();
   world.restart();
   world.start("order");
   world.settle();
@@ -66,7 +66,7 @@ void set_service(World& world, std::string_view service, std::string_view others
 size_t attempts_of(World& world, const std::string& yaml) {
   world.apply(yaml);
   const size_t before = world.functions.tasks().size();
-  start(world);
+  world.start_order();
   for (size_t i = before; i < world.functions.tasks().size() && i < before + 20; ++i) {
     fail(world, world.functions.tasks()[i].id, "down");
     world.run_for(std::chrono::minutes(1));
@@ -125,7 +125,7 @@ TEST(ServicePolicies, TimeoutsCountKeyByKey) {
   set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
                          "maxRuntime": {"timeout": "30s", "errorOnTimeout": true}})");
   world.apply(order(", maxInactivity: {timeout: 20s, errorOnTimeout: true}"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   EXPECT_EQ(world.functions.tasks()[0].start_to_close, seconds(30));
   world.run_for(milliseconds(19'999));
   EXPECT_EQ(world.instance(id)["status"], "waiting");
@@ -133,7 +133,7 @@ TEST(ServicePolicies, TimeoutsCountKeyByKey) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
 
   world.apply(order(", maxInactivity: {timeout: 1h, errorOnTimeout: true}"));
-  const std::string other = start(world);
+  const std::string other = world.start_order();
   world.run_for(seconds(30));
   EXPECT_EQ(world.instance(other)["error"]["code"], "millrace.timeout.startToClose");
 }
@@ -143,7 +143,7 @@ TEST(ServicePolicies, ATimeoutOfOneScopeGivesWayToOneOfTheOther) {
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"timeout": "10s"})");
   world.apply(order(", timeout: 1m, timeout_scope: per_attempt"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(59));
   EXPECT_EQ(world.instance(id)["status"], "waiting");
   world.run_for(seconds(1));
@@ -155,7 +155,7 @@ TEST(ServicePolicies, ATimeoutThatTheSettingsNoLongerHaveIsFinal) {
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"startToCloseTimeout": "1m", "retries": {"maximumAttempts": 5}})");
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   set_service(world, R"({"url": "http://a"})");
   world.must(PauseInstance{"default", *parse_instance_id(id)});
   world.must(ResumeInstance{"default", *parse_instance_id(id)});
@@ -167,7 +167,7 @@ TEST(ServicePolicies, AServiceMayHaveThemAndStayWithItsWorkers) {
   World world;
   set_service(world, R"j({"retries": "fixed(2, 1s)"})j");
   world.apply(order());
-  start(world);
+  world.start_order();
   EXPECT_EQ(world.functions.tasks()[0].target,
             TaskTarget(WorkQueue{"millrace.tasks.default.charge"}));
 }
@@ -177,7 +177,7 @@ TEST(ServiceSettings, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
   world.must(
       CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   for (size_t i = 0; i < 3; ++i) {
     ASSERT_THAT(world.functions.tasks(), SizeIs(i + 1));
     fail(world, world.functions.tasks()[i].id, "down");
@@ -191,7 +191,7 @@ TEST(ServiceSettings, AWorkflowThatNamesItsDefaultsHasNotThoseOfTheNamespace) {
   world.must(
       CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
   world.apply(order() + "defaults: direktiv\n");
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   fail(world, world.functions.tasks()[0].id, "down");
   EXPECT_EQ(world.instance(id)["error"], (Json{{"code", "down"}, {"msg", "no"}}));
 }

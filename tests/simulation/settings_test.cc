@@ -21,7 +21,7 @@ constexpr const char* kSettings =
     R"({"services": {"charge": {"url": "http://charge"}},
         "webhooks": [{"url": "http://hook", "types": ["millrace.instance.started"]}]})";
 
-constexpr const char* kOrder = R"(
+constexpr const char* kSetOrder = R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -35,7 +35,7 @@ TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
   for (const char* const text : {R"({"services": 5})", "{", R"({"later": true})"}) {
     World world;
     world.must(CreateNamespace{.name = "default", .settings = Json::parse(kSettings)});
-    world.apply(kOrder);
+    world.apply(kSetOrder);
     world.receivers.answer = [](const Event&) {
       return DeliveryFailure{.error = {"webhook.refused", "away"}};
     };

@@ -17,7 +17,7 @@ TEST(SignsOfLife, ABegunTaskIsShownAsRunningWithoutAnyTimeout) {
   World world;
   world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
   world.apply(order());
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   EXPECT_EQ(world.instance(id)["calls"][0]["status"], "scheduled");
   world.run_for(seconds(5));
   EXPECT_EQ(world.instance(id)["calls"][0]["status"], "running");
@@ -28,7 +28,7 @@ TEST(SignsOfLife, SilenceIsCountedAnewAfterADeath) {
   world.functions.act("charge", {{.takes = std::nullopt}});
   world.apply(
       order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s, retries: {maximumAttempts: 1}"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(6));
   world.restart();
   world.run_for(seconds(9));
@@ -42,7 +42,7 @@ TEST(SignsOfLife, ScheduleToStartDoesNotEndATaskThatASilentWorkerHas) {
   world.functions.act("charge",
                       {{.begins = milliseconds(90), .takes = seconds(5), .is_mute = true}});
   world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(6));
   EXPECT_EQ(world.instance(id)["status"], "complete");
 }
@@ -51,7 +51,7 @@ TEST(SignsOfLife, ScheduleToStartEndsATaskThatNoWorkerHas) {
   World world;
   world.functions.act("charge", {{.begins = milliseconds(110), .is_mute = true}});
   world.apply(order(", scheduleToStartTimeout: 100ms, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(milliseconds(100));
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
@@ -75,7 +75,7 @@ states:
   - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
   - {function: charge, scheduleToStartTimeout: 1s, scheduleToCloseTimeout: 1d}
 )");
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.run_for(seconds(1));
   const Json calls = world.instance(id)["calls"];
   EXPECT_EQ(calls[0]["status"], "running");
@@ -87,7 +87,7 @@ TEST(SignsOfLife, ALookIsMadeAgainAfterARestart) {
   World world;
   world.functions.act("charge", {{.begins = hours(1), .is_mute = true}});
   world.apply(order(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1h"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.clock.advance(seconds(1));
   world.step();
   world.restart();
@@ -102,7 +102,7 @@ TEST(SignsOfLife, UnreportedSignsOfLifeCountToTheMillisecond) {
                                   .answers = false,
                                   .is_mute = true}});
   world.apply(order(", maxInactivity: {timeout: 500ms, errorOnTimeout: true}"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
   world.run_for(milliseconds(1399));  // the last sign is at 900 ms
   EXPECT_EQ(world.instance(id)["status"], "waiting");
@@ -114,7 +114,7 @@ TEST(SignsOfLife, OneThatNobodyHasBegunWithIsNotSilent) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}});
   world.apply(order(", startToCloseTimeout: 1h, heartbeatTimeout: 10s"));
-  const std::string id = start(world);
+  const std::string id = world.start_order();
   world.restart();
   world.run_for(hours(2));
   EXPECT_EQ(world.instance(id)["status"], "waiting");

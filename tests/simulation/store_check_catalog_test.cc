@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-const Plant kPlants[] = {
+const Plant kCatalogPlants[] = {
     {"two namespaces of one number",
      {"number.twice"},
      [](Transaction& tx) { write_namespace(tx, "twin", {.number = kShop}); }},
@@ -124,10 +124,10 @@ const Plant kPlants[] = {
      }},
 };
 
-TEST(StoreCheckCatalog, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+TEST(StoreCheckCatalog, FindsEachDamageUnderItsCode) { expect_each_found(kCatalogPlants); }
 
 }  // namespace
 
-std::span<const Plant> catalog_plants() { return kPlants; }
+std::span<const Plant> catalog_plants() { return kCatalogPlants; }
 
 }  // namespace millrace

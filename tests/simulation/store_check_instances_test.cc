@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::hours;
 
-const Plant kPlants[] = {
+const Plant kInstancePlants[] = {
     {"a head of another instance",
      {"instance.key"},
      [](Transaction& tx) { edit_head(tx, "both", [](Instance& head) { head.id = kNobody; }); }},
@@ -251,10 +251,10 @@ const Plant kPlants[] = {
      [](Transaction& tx) { edit_call(tx, "ships", [](Call& call) { call.deadlines = {}; }); }},
 };
 
-TEST(StoreCheckInstances, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+TEST(StoreCheckInstances, FindsEachDamageUnderItsCode) { expect_each_found(kInstancePlants); }
 
 }  // namespace
 
-std::span<const Plant> instance_plants() { return kPlants; }
+std::span<const Plant> instance_plants() { return kInstancePlants; }
 
 }  // namespace millrace

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::hours;
 
-const Plant kPlants[] = {
+const Plant kMessagePlants[] = {
     {"a message that was sent and is not in the outbox",
      {"sent.message"},
      [](Transaction& tx) {
@@ -134,10 +134,10 @@ const Plant kPlants[] = {
      }},
 };
 
-TEST(StoreCheckMessages, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+TEST(StoreCheckMessages, FindsEachDamageUnderItsCode) { expect_each_found(kMessagePlants); }
 
 }  // namespace
 
-std::span<const Plant> message_plants() { return kPlants; }
+std::span<const Plant> message_plants() { return kMessagePlants; }
 
 }  // namespace millrace

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::hours;
 
-const Plant kPlants[] = {
+const Plant kRowPlants[] = {
     {"a format of 0",
      {"store.format"},
      [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{0})); }},
@@ -226,10 +226,10 @@ const Plant kPlants[] = {
      }},
 };
 
-TEST(StoreCheckRows, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+TEST(StoreCheckRows, FindsEachDamageUnderItsCode) { expect_each_found(kRowPlants); }
 
 }  // namespace
 
-std::span<const Plant> row_plants() { return kPlants; }
+std::span<const Plant> row_plants() { return kRowPlants; }
 
 }  // namespace millrace

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::hours;
 
-const Plant kPlants[] = {
+const Plant kWaitPlants[] = {
     {"a waiting eventAnd without its slots",
      {"instance.parts"},
      [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("both"), Part::kSlots)); }},
@@ -131,10 +131,10 @@ const Plant kPlants[] = {
      }},
 };
 
-TEST(StoreCheckWaits, FindsEachDamageUnderItsCode) { expect_each_found(kPlants); }
+TEST(StoreCheckWaits, FindsEachDamageUnderItsCode) { expect_each_found(kWaitPlants); }
 
 }  // namespace
 
-std::span<const Plant> wait_plants() { return kPlants; }
+std::span<const Plant> wait_plants() { return kWaitPlants; }
 
 }  // namespace millrace

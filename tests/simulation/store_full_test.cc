@@ -24,7 +24,7 @@ states:
   event: {type: go}
 )";
 
-constexpr const char* kTells = R"(
+constexpr const char* kTellsWhenFull = R"(
 id: tells
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t}}
@@ -72,7 +72,7 @@ TEST_F(StoreFull, RefusesCommandsAndWritesNothing) {
   const auto before = world.rows();
   const Answered answers[] = {
       world.command(CreateNamespace{.name = "a"}),
-      world.command(World::application(kTells)),
+      world.command(World::application(kTellsWhenFull)),
       world.command(StartInstance{.space = "default", .workflow = "waits"}),
   };
   world.run_for(seconds(2));
@@ -81,7 +81,7 @@ TEST_F(StoreFull, RefusesCommandsAndWritesNothing) {
 
   make_room();
   EXPECT_EQ(world.start("waits")["created"], true);
-  EXPECT_EQ(world.apply(kTells)["revision"], 1) << "of the refused one nothing is left";
+  EXPECT_EQ(world.apply(kTellsWhenFull)["revision"], 1) << "of the refused one nothing is left";
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
 }
 
@@ -108,7 +108,7 @@ TEST_F(StoreFull, LosesNoEventAndTakesNoneTwice) {
 }
 
 TEST_F(StoreFull, GoesOnByItselfWhenWhatWaitsToBeSentIsSent) {
-  world.apply(kTells);
+  world.apply(kTellsWhenFull);
   world.apply(kWaits);
   world.broker.disconnect();
   for (int i = 0; i < 8; ++i) world.start("tells", {{"much", std::string(50'000, 'x')}});
@@ -160,7 +160,7 @@ TEST_F(StoreFull, StillDeletesAndCancels) {
 
 TEST_F(StoreFull, StillTellsOfEndsAndOfTimeRunOut) {
   world.apply(kWaits);
-  world.apply(kTells);
+  world.apply(kTellsWhenFull);
   const Json waits = world.start("waits");
   const Json told = world.start("tells");
   fill();

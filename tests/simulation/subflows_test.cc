@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::SizeIs;
 
 /// Calls `charge`, which waits for `paid` of its order.
-constexpr const char* kOrder = R"(
+constexpr const char* kOrderOfChild = R"(
 id: order
 functions:
 - {id: charge, type: subflow, workflow: charge}
@@ -39,7 +39,7 @@ states:
 TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
   World world;
   world.apply(kCharge);
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   const std::vector<Json> charges = of(world, "charge");
   ASSERT_THAT(charges, SizeIs(1));
@@ -61,7 +61,7 @@ TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
 TEST(Subflow, ItsErrorIsTheCallersWithCodeAndMessage) {
   World world;
   world.apply(kCharge);
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.run_for(hours(1));
   const Json child = of(world, "charge")[0];
@@ -79,7 +79,7 @@ states:
 - {id: tidy, type: delay, duration: PT1M, transition: again}
 - {id: again, type: error, error: later, message: later}
 )");
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   EXPECT_EQ(world.instance(order["id"])["status"], "waiting");
   EXPECT_THAT(statuses(world, "charge"), ElementsAre("waiting"));
@@ -90,7 +90,7 @@ states:
 
 TEST(Subflow, AMissingOneIsAnErrorOfTheCaller) {
   World world;
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   EXPECT_EQ(world.instance(order["id"])["status"], "failed");
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.subflow.notExist");
@@ -151,7 +151,7 @@ TEST(Subflow, CancelGoesDownToTheLastDescendant) {
 TEST(Subflow, ACancelledChildIsAnErrorOfItsCaller) {
   World world;
   world.apply(kCharge);
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   const std::string child = of(world, "charge")[0]["id"];
   world.must(CancelInstance{"default", *parse_instance_id(child)});
@@ -167,7 +167,7 @@ id: charge
 states:
 - {id: wait, type: consumeEvent, event: {type: paid}, transform: jq(.paid.a)}
 )");
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.publish("paid", "1", 5);
   const auto cancelled =
@@ -220,7 +220,7 @@ states:
 TEST(Subflow, GoesOnWhereItWasAfterACrashAtAnyTurn) {
   World world;
   world.apply(kCharge);
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.restart();
   world.settle();
@@ -272,7 +272,7 @@ states:
   const Json order = world.start("order", {{"order", "A"}});
   world.publish("confirmed", "1", "early");
   world.settle();
-  EXPECT_EQ(rows_of(world, "recent"), 1u);
+  EXPECT_EQ(world.rows_of("recent"), 1u);
   world.restart();
   world.publish("paid", "2", 5, {{"order", "A"}});
   world.settle();
@@ -314,13 +314,13 @@ states:
   world.settle();
   world.publish("confirmed", "2", 2);
   world.settle();
-  EXPECT_EQ(rows_of(world, "recent"), 0u);
+  EXPECT_EQ(world.rows_of("recent"), 0u);
 }
 
 TEST(Subflow, DeletingItsWorkflowIsAnErrorOfTheCaller) {
   World world;
   world.apply(kCharge);
-  world.apply(kOrder);
+  world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.must(DeleteWorkflow{.space = "default", .id = "charge", .cancel = true});
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.cancels.api");

@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kOrder = R"(
+constexpr const char* kToldOrder = R"(
 id: order
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -69,7 +69,7 @@ void fail_once_and_succeed(World& world) {
 
 TEST(Lifecycle, NothingIsToldUnlessTheNamespaceAsks) {
   World world;
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   fail_once_and_succeed(world);
   EXPECT_THAT(told(world), IsEmpty());
   EXPECT_THAT(world.receivers.seen, IsEmpty());
@@ -78,7 +78,7 @@ TEST(Lifecycle, NothingIsToldUnlessTheNamespaceAsks) {
 TEST(Lifecycle, EachTransitionThatMattersIsACloudEventOfItsSubject) {
   World world;
   set(world, R"({"lifecycle": true})");
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   fail_once_and_succeed(world);
   EXPECT_THAT(subjects(world),
               ElementsAre("started", "step-failed", "retry-scheduled", "completed"));
@@ -155,7 +155,7 @@ states:
 TEST(Lifecycle, WhatWasToldIsToldUnderTheSameIdAfterADeath) {
   World world;
   set(world, R"({"lifecycle": true})");
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.settle();
   world.restart();
@@ -166,7 +166,7 @@ TEST(Lifecycle, WhatWasToldIsToldUnderTheSameIdAfterADeath) {
 TEST(Lifecycle, AnOperatorsActsAreTold) {
   World world;
   set(world, R"({"lifecycle": true})");
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.settle();
   const InstanceId id = *parse_instance_id(world.instances()[0]["id"].get<std::string>());
@@ -182,7 +182,7 @@ TEST(Webhooks, GetTheTypesThatTheyAskForWithTheTokenOfTheSecret) {
   world.must(PutSecret{.space = "default", .name = "hook", .value = "t0ken"});
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.*"],
                                "secret": "hook"}, {"url": "http://b"}]})");
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   fail_once_and_succeed(world);
   EXPECT_THAT(
       world.receivers.seen,
@@ -242,7 +242,7 @@ TEST(Webhooks, SendNothingWithoutTheSecretThatTheyName) {
     ASSERT_TRUE(tx.commit());
   }
   world.recover();
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.settle();
   EXPECT_THAT(world.receivers.seen, IsEmpty());
@@ -258,7 +258,7 @@ TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   world.receivers.answer = [](const Event&) {
     return DeliveryFailure{.error = {"webhook.status", "500"}};
   };
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.settle();
   EXPECT_THAT(world.receivers.seen, SizeIs(1));
@@ -283,7 +283,7 @@ TEST(Webhooks, TheWaitsOfDeliveriesThatFailTogetherAreSpread) {
     asked.push_back(world.clock.now());
     return DeliveryFailure{.error = {"webhook.status", "500"}};
   };
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
   world.settle();
   const TimePoint first = world.clock.now();
@@ -303,7 +303,7 @@ TEST(Webhooks, WithoutAPolicyOfTheirOwnAreTriedTwentyTimesWithinAboutADay) {
     asked[event.id].push_back(world.clock.now());
     return DeliveryFailure{.error = {"webhook.status", "500"}};
   };
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
   world.run_for(hours(72));
   EXPECT_THAT(world.dead_letters(), SizeIs(8));
@@ -332,7 +332,7 @@ TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {
   world.receivers.answer = [](const Event&) {
     return DeliveryFailure{.error = {"webhook.gone", "410"}, .is_final = true};
   };
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.run_for(seconds(1000));
   EXPECT_THAT(world.receivers.seen, SizeIs(1));
@@ -347,7 +347,7 @@ TEST(Webhooks, AReceiverThatSaysWhenIsAskedNoSooner) {
     if (++asked > 1) return std::nullopt;
     return DeliveryFailure{.error = {"webhook.busy", "429"}, .retry_after = seconds(100)};
   };
-  world.apply(kOrder);
+  world.apply(kToldOrder);
   world.publish("ordered", "1");
   world.run_for(seconds(99));
   EXPECT_EQ(asked, 1);

@@ -17,12 +17,6 @@
 namespace millrace {
 namespace {
 
-/// Where a sync costs nothing, if there is such a place: no test here pulls the plug.
-std::string fast_folder() {
-  const char* const shared_memory = "/dev/shm/";
-  return std::filesystem::is_directory(shared_memory) ? shared_memory : testing::TempDir();
-}
-
 template <class T>
 T must_have(Result<T> result) {
   CHECK(result.has_value(), "{}: {}", result.error().code, result.error().message);
@@ -218,6 +212,17 @@ Json World::start(const std::string& workflow, Json input, std::string key) {
                             .idempotency_key = std::move(key)});
 }
 
+std::string World::start_order(Json input) {
+  std::string id = start("order", std::move(input))["id"];
+  settle();
+  return id;
+}
+
+std::string World::apply_order(const std::string& yaml, Json input) {
+  apply(yaml);
+  return start_order(std::move(input));
+}
+
 void World::publish(const Event& event, std::string_view space) {
   broker.inject(event_message(space, event));
 }
@@ -319,6 +324,13 @@ std::map<std::string, std::string> World::rows() const {
   }
   must_have(view.status());
   return rows;
+}
+
+size_t World::rows_of(std::string_view table) const {
+  const auto all = rows();
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(), [&](const auto& row) {
+    return row.first.starts_with(fmt::format("{}/", table));
+  }));
 }
 
 }  // namespace millrace

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/stage.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 
@@ -125,6 +125,10 @@ class World {
   Json apply(const std::string& yaml, const std::string& space = "default");
   Json start(const std::string& workflow, Json input = Json::object(), std::string key = "");
   Json must(Command command);
+  /// Starts the workflow `order` and lets it settle; its id.
+  std::string start_order(Json input = Json::object());
+  /// The same of a definition that is applied first.
+  std::string apply_order(const std::string& yaml, Json input = Json::object());
   /// A command that must be refused, with its error.
   Error refusal(Command command);
   static ApplyWorkflow application(const std::string& yaml, std::string space = "default");
@@ -172,6 +176,7 @@ class World {
   /// Instances of the default namespace with data and input, oldest first.
   std::vector<Json> instances();
   Json instance(const std::string& id);
+  std::string status(const std::string& id) { return instance(id)["status"]; }
   /// `kind state` of each record.
   std::vector<std::string> history(const std::string& id);
   Json history_items(const std::string& id);
@@ -185,6 +190,8 @@ class World {
   uint64_t stored_bytes();
   /// Every row of the store.
   std::map<std::string, std::string> rows() const;
+  /// How many rows a table has.
+  size_t rows_of(std::string_view table) const;
   Queries& queries() const { return stage_->queries(); }
   Environment& environment() const { return stage_->environment(); }
 

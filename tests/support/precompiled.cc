@@ -1,1 +1,9 @@
-// An empty unit: its target compiles tests/support/precompiled.h for all test programs.
+#include "tests/support/precompiled.h"
+
+#include <ostream>
+
+namespace nlohmann {
+
+void PrintTo(const json& value, std::ostream* out) { *out << value.dump(); }
+
+}  // namespace nlohmann

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <iterator>
+#include <regex>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -64,6 +66,16 @@ std::string_view comment_of(std::string_view line) {
                          : line.find_first_not_of('/', begin));
 }
 
+/// "document" and three digits: the number of a page that only its writers know.
+std::vector<std::string> numbered_pages(std::string_view line) {
+  static const std::regex kNumbered("\\b[Dd]ocuments? [0-9]{3}\\b");
+  std::vector<std::string> pages;
+  using Match = std::regex_iterator<std::string_view::const_iterator>;
+  for (Match at(line.begin(), line.end(), kNumbered); at != Match(); ++at)
+    pages.push_back(at->str());
+  return pages;
+}
+
 std::vector<std::string> missing_in_line(const Citable& citable, const std::string& file,
                                          std::string_view line, bool is_comment) {
   std::vector<std::string> missing;
@@ -119,7 +131,9 @@ std::vector<std::string> missing_citations(const Citable& citable, const std::st
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const std::string_view read = is_code ? comment_of(line) : std::string_view(line);
-    for (const std::string& word : missing_in_line(citable, file, read, is_code)) {
+    std::vector<std::string> words = missing_in_line(citable, file, read, is_code);
+    std::ranges::copy(numbered_pages(read), std::back_inserter(words));
+    for (const std::string& word : words) {
       missing.push_back(fmt::format("{}:{}: {}", file, number, word));
     }
   }

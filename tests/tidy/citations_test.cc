@@ -18,15 +18,17 @@ TEST(Citations, AreFoundInCommentsAndDocuments) {
   const Citable citable{.files = {"base/ids.h", "docs/PAGES.md", "base/ids.cc"},
                         .headers = {"date/tz.h"},
                         .headings = {{"PAGES", headings_of("# All\n\n## Names\ntext\n")}}};
-  EXPECT_THAT(missing_citations(citable, "base/ids.cc",
-                                "#include \"gone/gone.h\"\n"
-                                "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
-                                "int a;  ///< PAGES \"Names\", RULES \"Names\"\n"
-                                "// (PAGES, decision 3), PAGES \"Numbers\", MAGES\n"
-                                "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
-                                "const char* b = \"elsewhere.md\";\n"),
-              ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md",
-                          "base/ids.cc:3: RULES", "base/ids.cc:4: PAGES", "base/ids.cc:4: PAGES"));
+  EXPECT_THAT(
+      missing_citations(citable, "base/ids.cc",
+                        "#include \"gone/gone.h\"\n"
+                        "// As ids.h, base/ids.h. And tz.h, base/gone.h (lost.md).\n"
+                        "int a;  ///< PAGES \"Names\", RULES \"Names\"\n"
+                        "// (PAGES, decision 3), PAGES \"Numbers\", MAGES\n"
+                        "// https://example.com/page.md  /usr/include/x.h  <any>.h\n"
+                        "const char* b = \"elsewhere.md\";\n"
+                        "int c;  // (document 003, \"Start\")\n"),
+      ElementsAre("base/ids.cc:2: base/gone.h", "base/ids.cc:2: lost.md", "base/ids.cc:3: RULES",
+                  "base/ids.cc:4: PAGES", "base/ids.cc:4: PAGES", "base/ids.cc:7: document 003"));
   EXPECT_THAT(missing_citations(citable, "docs/guide.md",
                                 "[a](PAGES.md#b), [b](../base/ids.h)\n`gone.cc`\n"),
               ElementsAre("docs/guide.md:2: gone.cc"));

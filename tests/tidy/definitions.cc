@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -134,6 +135,35 @@ Head read_head(std::vector<std::string> head) {
   return {};
 }
 
+/// Where a declaration begins behind `template <…>`.
+size_t behind_template(const std::vector<std::string>& head) {
+  if (head.empty() || head.front() != "template") return 0;
+  int angles = 0;
+  for (size_t i = 1; i < head.size(); ++i) {
+    angles += head[i] == "<" ? 1 : head[i] == ">" ? -1 : 0;
+    if (angles == 0) return i + 1;
+  }
+  return head.size();
+}
+
+/// The name that `using Name = …` or `typedef` gives to a type, that of an array, a function or a
+/// pointer to one as well; empty: it is neither.
+std::string alias_name(const std::vector<std::string>& head) {
+  const size_t begin = behind_template(head);
+  if (begin + 2 < head.size() && head[begin] == "using" && head[begin + 2] == "=") {
+    return head[begin + 1];
+  }
+  if (head.empty() || head.front() != "typedef") return "";
+  const auto pointer = std::adjacent_find(
+      head.begin(), head.end(),
+      [](const std::string& one, const std::string& next) { return one == "(" && next == "*"; });
+  if (pointer != head.end() && head.end() - pointer > 2) return pointer[2];
+  const auto end = std::find_if(head.begin(), head.end(), [](const std::string& token) {
+    return token == "[" || token == "(";
+  });
+  return *std::prev(end);
+}
+
 }  // namespace
 
 std::vector<std::string> tokens_of(std::string_view text) { return Tokens(text).all(); }
@@ -154,9 +184,8 @@ std::vector<std::string> visible_definitions(std::string_view text) {
   };
   for (std::string& token : tokens_of(text)) {
     if (token == ";") {
-      if (is_visible() && head.size() > 2 && head[0] == "using" && head[2] == "=") {
-        found.push_back(within() + head[1]);
-      }
+      const std::string alias = is_visible() ? alias_name(head) : std::string();
+      if (!alias.empty()) found.push_back(within() + alias);
       head.clear();
     } else if (token == "}") {
       if (!open.empty()) open.pop_back();

@@ -1,25 +1,19 @@
 // A room includes only rooms that its CMakeLists.txt lists, and lists only rooms that stand above
 // it.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/tidy/rooms.h"
+#include "tests/tidy/tree.h"
 
 namespace millrace {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(Layering, IsReadFromTheTargetsOfTheRooms) {
   std::vector<std::string> errors;

@@ -1,10 +1,10 @@
 // Two classes of one name in one namespace are undefined behaviour where both come into one
-// program, and no linker says so: each name is defined in one file.
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+// executable, and no linker says so: each name is defined in one file of the program, and in no
+// file of a test or benchmark beside it.
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,12 +12,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/tidy/definitions.h"
+#include "tests/tidy/executables.h"
+#include "tests/tidy/tree.h"
 
 namespace millrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::Gt;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr const char* kPlanted = R"cc(
 #include "a.h"  // struct Not {
@@ -49,6 +53,12 @@ constexpr const char* kPlanted = R"cc(
   struct Outer::Inner {};
   auto made = Aggregate{1};
   using Alias = Marked;
+  template <class T>
+  using Aliases = std::vector<T>;
+  typedef unsigned long Number;
+  typedef void (*Callback)(int argument);
+  typedef char Buffer[16];
+  using Nested::member;
   using namespace std;
   namespace room {
   union Either {
@@ -66,58 +76,101 @@ TEST(VisibleDefinitions, AreThoseThatOtherFilesCanSee) {
   EXPECT_THAT(
       visible_definitions(kPlanted),
       ElementsAre("millrace::Templated", "millrace::Kind", "millrace::Marked", "millrace::Alias",
+                  "millrace::Aliases", "millrace::Number", "millrace::Callback", "millrace::Buffer",
                   "millrace::room::Either", "millrace::other::Elsewhere", "Global"));
 }
 
-using Places = std::map<std::string, std::set<std::string>>;
+/// Source files and lists of CMake, by their paths from the root.
+using Texts = std::map<std::string, std::string>;
 
-/// Each name with the files that define it, of those rooms.
-Places definitions_in(const std::vector<std::string>& rooms) {
-  const std::filesystem::path root = MILLRACE_SOURCES;
-  Places places;
-  for (const std::string& room : rooms) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cc") continue;
-      std::ifstream file(entry.path());
-      const std::string text{std::istreambuf_iterator<char>(file), {}};
-      for (const std::string& name : visible_definitions(text)) {
-        places[name].insert(entry.path().lexically_relative(root));
-      }
+bool is_source(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cc"); }
+
+/// A line for each name that two files of the program define, or two files of which a test or
+/// benchmark is made.
+std::set<std::string> defined_twice(const Texts& texts) {
+  std::map<std::string, std::vector<std::string>> names;  // of each source file
+  std::set<std::string> program;
+  for (const auto& [path, text] : texts) {
+    if (is_source(path)) names.emplace(path, visible_definitions(text));
+    if (is_program_source(path)) program.insert(path);
+  }
+  auto executables = executables_of(texts);
+  executables["the program"];
+  std::set<std::string> lines;
+  for (auto& [executable, files] : executables) {
+    files.insert(program.begin(), program.end());
+    std::map<std::string, std::set<std::string>> places;
+    for (const std::string& file : files) {
+      for (const std::string& name : names[file]) places[name].insert(file);
+    }
+    for (const auto& [name, twins] : places) {
+      if (twins.size() > 1) lines.insert(fmt::format("{}: {}", name, fmt::join(twins, ", ")));
     }
   }
-  return places;
+  return lines;
 }
 
-std::vector<std::string> twice(const Places& places) {
-  std::vector<std::string> found;
-  for (const auto& [name, files] : places) {
-    if (files.size() > 1) found.push_back(fmt::format("{}: {}", name, fmt::join(files, ", ")));
+Texts texts_of_tree() {
+  Texts texts;
+  for (const auto& path : all_files()) {
+    const std::string name = path.lexically_relative(root()).string();
+    if (is_source(name) || name.ends_with("CMakeLists.txt")) texts.emplace(name, text_of(path));
   }
-  return found;
+  return texts;
 }
 
-TEST(OneDefinition, OfEachClassIsInTheProgram) {
-  const Places places = definitions_in(
-      {"app", "base", "broker", "cli", "cloudevents", "expressions", "functions", "gateway", "http",
-       "language", "matchers", "model", "orchestrator", "os", "policies", "scenarios", "states"});
+TEST(OneDefinition, IsMissedInTheProgramAndInWhatIsLinkedTogether) {
+  const std::string twin = "namespace n { class Twin {}; }";
+  const std::string hidden = "namespace n { namespace { class Twin {}; } }";
+  const std::string list = "millrace_test(one_test SOURCES a_test.cc b_test.cc DEPS millrace_rig)";
+  const std::string rig = "add_library(millrace_rig STATIC rig.cc)";
+  const std::string other = "add_executable(other\n ${PROJECT_SOURCE_DIR}/bench/c.cc)";
+  const std::string include = "#include \"tests/one/rig.h\"\n";
+  const Texts around = {{"base/CMakeLists.txt", "millrace_library(millrace_base SOURCES a.cc)"},
+                        {"tests/one/CMakeLists.txt", rig + list},
+                        {"tests/one/a_test.cc", hidden},
+                        {"tests/one/rig.cc", include},
+                        {"bench/CMakeLists.txt", other}};
+  const auto found = [&](const Texts& texts) {
+    Texts all = texts;
+    all.insert(around.begin(), around.end());
+    return defined_twice(all);
+  };
+  EXPECT_THAT(found({{"base/a.h", twin}, {"base/b.h", twin}}),
+              ElementsAre("n::Twin: base/a.h, base/b.h"));
+  EXPECT_THAT(found({{"base/a.h", twin}, {"tests/one/b_test.cc", twin}}),
+              ElementsAre("n::Twin: base/a.h, tests/one/b_test.cc"));
+  EXPECT_THAT(found({{"base/a.h", twin}, {"bench/c.cc", twin}}),
+              ElementsAre("n::Twin: base/a.h, bench/c.cc"));
+  EXPECT_THAT(found({{"tests/one/a_test.cc", twin}, {"tests/one/b_test.cc", twin}}),
+              ElementsAre("n::Twin: tests/one/a_test.cc, tests/one/b_test.cc"));
+  EXPECT_THAT(found({{"tests/one/rig.h", twin}, {"tests/one/b_test.cc", twin}}),
+              ElementsAre("n::Twin: tests/one/b_test.cc, tests/one/rig.h"));
+  EXPECT_THAT(found({{"tests/one/b_test.cc", hidden}, {"base/a.h", twin}}), IsEmpty());
+  EXPECT_THAT(found({{"tests/one/b_test.cc", twin}, {"bench/c.cc", twin}}), IsEmpty())
+      << "they are parts of two executables";
+}
+
+TEST(OneDefinition, OfEachClassIsInTheProgramAndInEachTest) {
+  const Texts texts = texts_of_tree();
   // Else it has looked in the wrong place, or seen nothing there.
-  EXPECT_GT(places.size(), 400U);
+  std::set<std::string> visible;
+  std::set<std::string> unseen;  // tests and benchmarks that no executable has
+  for (const auto& [path, text] : texts) {
+    if (!is_source(path)) continue;
+    for (const std::string& name : visible_definitions(text)) visible.insert(name);
+    if (path.starts_with("tests/") || path.starts_with("bench/")) unseen.insert(path);
+  }
+  EXPECT_THAT(visible, SizeIs(Gt(600U)));
   for (const char* const known : {"millrace::Event", "millrace::Instance",
                                   "millrace::HttpConnection", "millrace::Connection"}) {
-    EXPECT_EQ(places.count(known), 1U) << known;
+    EXPECT_EQ(visible.count(known), 1U) << known;
   }
-  EXPECT_THAT(twice(places), IsEmpty());
-}
-
-TEST(OneDefinition, IsMissedByNoScanThatFindsTwo) {
-  Places places;
-  for (const char* const file : {"a.h", "b.h"}) {
-    for (const std::string& name : visible_definitions("namespace n {\nclass Twice {};\n}")) {
-      places[name].insert(file);
-    }
+  for (const auto& [executable, files] : executables_of(texts)) {
+    for (const std::string& file : files) unseen.erase(file);
   }
-  EXPECT_THAT(twice(places), ElementsAre("n::Twice: a.h, b.h"));
+  EXPECT_THAT(unseen, IsEmpty());
+  EXPECT_THAT(defined_twice(texts), IsEmpty());
 }
 
 }  // namespace

@@ -5,36 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "tests/tidy/cmake_calls.h"
+
 namespace millrace {
 namespace {
 
 constexpr std::string_view kPrefix = "millrace_";
 
-/// A call of a CMake function, `name(argument …)`.
-struct Call {
-  std::string name;
-  std::vector<std::string> arguments;
-};
-
-std::vector<Call> calls_of(const std::string& text) {
-  static const std::regex kComment("#[^\n]*");
-  static const std::regex kCall(R"((\w+)\s*\(([^()]*)\))");
-  const std::string code = std::regex_replace(text, kComment, "");
-  std::vector<Call> calls;
-  for (std::sregex_iterator call(code.begin(), code.end(), kCall), end; call != end; ++call) {
-    std::istringstream words((*call)[2]);
-    calls.push_back({(*call)[1], {}});
-    for (std::string word; words >> word;) calls.back().arguments.push_back(word);
-  }
-  return calls;
-}
-
 /// The CMakeLists.txt in the order in which CMake reads them.
 void read(const std::map<std::string, std::string>& lists, const std::string& folder,
-          std::vector<std::pair<std::string, Call>>& calls) {
+          std::vector<std::pair<std::string, CMakeCall>>& calls) {
   const auto list = lists.find(folder);
   if (list == lists.end()) return;
-  for (Call& call : calls_of(list->second)) {
+  for (CMakeCall& call : cmake_calls(list->second)) {
     if (call.name == "add_subdirectory") {
       read(lists, (folder.empty() ? "" : folder + "/") + call.arguments[0], calls);
     } else {
@@ -47,7 +30,7 @@ void read(const std::map<std::string, std::string>& lists, const std::string& fo
 
 std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& cmake_lists,
                                      std::vector<std::string>& errors) {
-  std::vector<std::pair<std::string, Call>> calls;
+  std::vector<std::pair<std::string, CMakeCall>> calls;
   read(cmake_lists, "", calls);
   std::map<std::string, Room> rooms;
   std::map<std::string, std::string> folders;  // of the targets that are defined so far

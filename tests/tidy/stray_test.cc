@@ -61,12 +61,7 @@ std::vector<std::string> stray_files(const std::vector<SourceFile>& files) {
         }
       }
     } else if (file.path.ends_with(".h") || file.path.ends_with(".cc")) {
-      constexpr std::string_view kInclude = "#include \"";
-      for (size_t at = file.text.find(kInclude); at != std::string::npos;
-           at = file.text.find(kInclude, at + 1)) {
-        const size_t begin = at + kInclude.size();
-        included.insert(file.text.substr(begin, file.text.find('"', begin) - begin));
-      }
+      for (std::string& header : includes_of(file.text)) included.insert(std::move(header));
     }
   }
   std::vector<std::string> stray;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 namespace millrace {
 namespace {
@@ -33,6 +34,26 @@ std::vector<std::filesystem::path> all_files() {
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_program_source(const std::filesystem::path& path) {
+  static const std::set<std::string> kRooms = {
+      "app",          "base",    "broker",   "cli",       "cloudevents", "expressions",
+      "functions",    "gateway", "http",     "language",  "matchers",    "model",
+      "orchestrator", "os",      "policies", "scenarios", "states"};
+  const bool is_source = path.extension() == ".h" || path.extension() == ".cc";
+  return is_source && kRooms.contains(path.begin()->string());
+}
+
+std::vector<std::string> includes_of(std::string_view text) {
+  constexpr std::string_view kInclude = "#include \"";
+  std::vector<std::string> headers;
+  for (size_t at = text.find(kInclude); at != std::string_view::npos;
+       at = text.find(kInclude, at + 1)) {
+    const size_t begin = at + kInclude.size();
+    headers.emplace_back(text.substr(begin, text.find('"', begin) - begin));
+  }
+  return headers;
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace {
@@ -16,5 +17,12 @@ std::vector<std::filesystem::path> all_files();
 
 /// The bytes of a file.
 std::string text_of(const std::filesystem::path& path);
+
+/// Whether a path from the root is that of a source file of the program: of no test, benchmark or
+/// example.
+bool is_program_source(const std::filesystem::path& path);
+
+/// The headers that a source includes in quotes, as it names them.
+std::vector<std::string> includes_of(std::string_view text);
 
 }  // namespace millrace

@@ -23,8 +23,8 @@ Status remove_damaged(const CommandContext& context, NamespaceNumber ns, const I
 }
 
 /// Steps one of a sweep; one with damaged rows is noted, and removed if `removes_damaged`.
-Status step_one(const CommandContext& context, NamespaceNumber ns, const InstanceId& id,
-                const Stimulus& stimulus, bool removes_damaged) {
+Status sweep_one(const CommandContext& context, NamespaceNumber ns, const InstanceId& id,
+                 const Stimulus& stimulus, bool removes_damaged) {
   const Result<Touched*> sound = context.instances.touch_sound(context.now, ns, id);
   if (!sound && is_damaged_row(sound.error())) {
     context.draft.damages.note(sound.error());
@@ -89,7 +89,7 @@ Result<bool> step_living(const CommandContext& context, NamespaceNumber ns,
   // An instance that is to be cancelled goes with what it belongs to, be it damaged or not.
   const bool removes_damaged = std::holds_alternative<Cancel>(stimulus);
   const auto page = TRY(context.instances.living(ns, sweep.last, kSteppedAtOnce, is_one));
-  for (const InstanceId& id : page.ids) TRY(step_one(context, ns, id, stimulus, removes_damaged));
+  for (const InstanceId& id : page.ids) TRY(sweep_one(context, ns, id, stimulus, removes_damaged));
   std::optional<InstanceId> last = page.last;
   size_t removed = 0;
   if (removes_damaged && context.draft.damages.count() > 0) {

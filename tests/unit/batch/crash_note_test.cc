@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {

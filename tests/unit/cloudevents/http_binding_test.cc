@@ -9,9 +9,9 @@
 namespace millrace {
 namespace {
 
-Event minimal() { return {.id = "1", .source = "/s", .type = "t"}; }
+Event minimal_request() { return {.id = "1", .source = "/s", .type = "t"}; }
 
-const std::vector<Event> kOneMinimal = {minimal()};
+const std::vector<Event> kOneMinimal = {minimal_request()};
 
 TEST(HttpBinding, ReadsStructuredMode) {
   EXPECT_EQ(decode_http({}, structured("")), kOneMinimal);
@@ -23,7 +23,7 @@ TEST(HttpBinding, ReadsStructuredMode) {
 
 TEST(HttpBinding, ReadsBinaryMode) {
   EXPECT_EQ(decode_http(binary({}), ""), kOneMinimal);
-  Event event = minimal();
+  Event event = minimal_request();
   event.datacontenttype = "text/plain";
   event.data = "hello";
   EXPECT_EQ(decode_http(binary({{"Content-Type", "text/plain"}}), "hello"), std::vector{event});
@@ -33,7 +33,7 @@ TEST(HttpBinding, ReadsBatches) {
   const Headers batch = {{"content-type", "application/cloudevents-batch+json; charset=utf-8"}};
   EXPECT_EQ(decode_http(batch, "[]"), std::vector<Event>());
   EXPECT_EQ(decode_http(batch, "[" + structured("") + "," + structured("") + "]"),
-            (std::vector{minimal(), minimal()}));
+            (std::vector{minimal_request(), minimal_request()}));
   const Result<std::vector<Event>> bad = decode_http(batch, "[" + structured("") + ",{}]");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().code, "event.missing_attribute");
@@ -61,13 +61,13 @@ TEST(HttpBinding, TakesTheDataContentTypeFromContentTypeOnly) {
 }
 
 TEST(HttpBinding, WritesStructuredMode) {
-  const HttpMessage message = encode_http_structured(minimal());
+  const HttpMessage message = encode_http_structured(minimal_request());
   EXPECT_EQ(message.headers, (Headers{{"content-type", "application/cloudevents+json"}}));
   EXPECT_EQ(decode_http(message.headers, message.body), kOneMinimal);
 }
 
 TEST(HttpBinding, WritesBinaryMode) {
-  Event event = minimal();
+  Event event = minimal_request();
   event.subject = "Euro € 😀 \"100%\"";
   event.time = "2018-04-05T03:56:24Z";
   event.datacontenttype = "text/plain";
@@ -90,7 +90,7 @@ TEST(HttpBinding, WritesBinaryMode) {
 }
 
 TEST(HttpBinding, SaysThatUntypedJsonIsJson) {
-  Event event = minimal();
+  Event event = minimal_request();
   const auto content_type = [&] {
     const HttpMessage message = encode_http_binary(event);
     const std::string* found = find_header(message.headers, "Content-Type");

@@ -10,19 +10,19 @@
 namespace millrace {
 namespace {
 
-Event minimal() { return {.id = "1", .source = "/s", .type = "t"}; }
+Event minimal_event() { return {.id = "1", .source = "/s", .type = "t"}; }
 
 Result<Event> decode(const Headers& headers, std::string data) {
   return decode_nats({.subject = "x", .headers = headers, .data = std::move(data)});
 }
 
 TEST(NatsBinding, ReadsAMessageWithoutHeadersAsStructuredJson) {
-  EXPECT_EQ(decode({}, structured("")), minimal());
+  EXPECT_EQ(decode({}, structured("")), minimal_event());
 }
 
 TEST(NatsBinding, ReadsAMessageWithOtherHeadersOnlyAsStructuredJson) {
   EXPECT_EQ(decode({{"Nats-Msg-Id", "7"}, {"Traceparent", "00"}, {"cex", "y"}}, structured("")),
-            minimal());
+            minimal_event());
 }
 
 TEST(NatsBinding, ReadsTheContentTypeOfTheJsonFormat) {
@@ -30,14 +30,14 @@ TEST(NatsBinding, ReadsTheContentTypeOfTheJsonFormat) {
        {"application/cloudevents+json", "Application/CloudEvents+JSON",
         "application/cloudevents+json; charset=utf-8", "application/cloudevents+json;charset=UTF-8",
         R"( application/cloudevents+json ; charset="utf-8"; x=y; )"}) {
-    EXPECT_EQ(decode({{"Content-Type", type}}, structured("")), minimal()) << type;
+    EXPECT_EQ(decode({{"Content-Type", type}}, structured("")), minimal_event()) << type;
   }
 }
 
 TEST(NatsBinding, PrefersTheEnvelopeToHeadersInStructuredMode) {
   EXPECT_EQ(
       decode({{"ce-id", "9"}, {"CONTENT-TYPE", "application/cloudevents+json"}}, structured("")),
-      minimal());
+      minimal_event());
 }
 
 TEST(NatsBinding, ReadsBinaryMode) {
@@ -141,7 +141,7 @@ TEST(NatsBinding, PointsOutTheContentTypeWhenNoAttributeIsThere) {
 }
 
 TEST(NatsBinding, WritesStructuredMode) {
-  Event event = minimal();
+  Event event = minimal_event();
   event.subject = "€";
   const NatsMessage message = encode_nats(event);
   EXPECT_EQ(message.subject, "");

@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 /// Takes all programs for jq.
-Loaded load(std::string_view text) {
+Loaded load_damaged(std::string_view text) {
   return load_workflow(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
@@ -147,7 +147,7 @@ TEST(ALargeDefinition, OfEveryStateTypeIsLoaded) {
         i, next);
   });
   ASSERT_GT(text.size(), kMaxDocumentSize - 2000);
-  const Loaded loaded = load(text);
+  const Loaded loaded = load_damaged(text);
   EXPECT_EQ(render_text(loaded.findings, "f"), "");
   ASSERT_NE(loaded.workflow, nullptr);
   EXPECT_GT(loaded.workflow->states.size(), 5000U);
@@ -179,7 +179,7 @@ TEST(ALargeDefinition, OfMistakesIsReadToItsEnd) {
        [](size_t i) { return fmt::format("- {{id: s{}, type: noop, log: jq((((( }}\n", i); }},
   };
   for (const Row& row : rows) {
-    const Loaded loaded = load(filled(row.state));
+    const Loaded loaded = load_damaged(filled(row.state));
     EXPECT_EQ(loaded.workflow, nullptr) << row.what;
     EXPECT_EQ(loaded.findings.sorted().size() + loaded.findings.omitted() >= Findings::kMost, true)
         << row.what << ": " << loaded.findings.sorted().size();
@@ -213,7 +213,7 @@ TEST(ALargeDefinition, OfOneStateIsLoaded) {
     for (size_t i = 0; text.size() + row.end.size() + 40 < kMaxDocumentSize; ++i) {
       text += row.piece(i);
     }
-    const Loaded loaded = load(text + row.end);
+    const Loaded loaded = load_damaged(text + row.end);
     EXPECT_EQ(render_text(loaded.findings, row.what), "");
     EXPECT_NE(loaded.workflow, nullptr) << row.what;
   }

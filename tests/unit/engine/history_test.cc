@@ -11,7 +11,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Duration seconds(int64_t count) { return std::chrono::seconds(count); }
+Duration seconds_of(int64_t count) { return std::chrono::seconds(count); }
 
 Event event_of(std::string type, std::string id, std::string data) {
   return {.id = std::move(id), .source = "test", .type = std::move(type), .data = std::move(data)};
@@ -32,9 +32,9 @@ states:
 )"),
                   {{"n", 1}});
   run.proceed();
-  run.set_time(run_start() + seconds(1));
+  run.set_time(run_start() + seconds_of(1));
   run.event(event_of("t", "e1", "2"));
-  run.at(seconds(6));
+  run.at(seconds_of(6));
   run.event(event_of("a", "e2", "3"));
   run.event(event_of("a", "e3", "3"));
   run.event(event_of("b", "e4", "4"));
@@ -68,7 +68,7 @@ id: timeout
 states: [{id: wait, type: consumeEvent, event: {type: t}, timeout: 5s}]
 )"));
   run.proceed();
-  run.at(seconds(7));
+  run.at(seconds_of(7));
   EXPECT_THAT(print_history(run.history()),
               ElementsAre("0s entered wait / {}",
                           R"(7s raised wait {"code":"direktiv.stateTimeout","msg":)"
@@ -82,7 +82,7 @@ id: cancel
 states: [{id: rest, type: delay, duration: 5s}]
 )"));
   run.proceed();
-  run.set_time(run_start() + seconds(2));
+  run.set_time(run_start() + seconds_of(2));
   run.cancel({"direktiv.cancels.api", "stopped"});
   EXPECT_THAT(print_history(run.history()),
               ElementsAre("0s entered rest / {}",
@@ -97,8 +97,8 @@ states: [{id: rest, type: delay, duration: 5s}]
 )"));
   run.proceed();
   const size_t records = run.history().size();
-  run.fire(TimerKind::kDelay, run_start() + seconds(4));
-  run.fire(TimerKind::kStateTimeout, run_start() + seconds(5));
+  run.fire(TimerKind::kDelay, run_start() + seconds_of(4));
+  run.fire(TimerKind::kStateTimeout, run_start() + seconds_of(5));
   run.proceed("restart");
   run.event(event_of("t", "e1", "1"));
   EXPECT_EQ(run.history().size(), records);

@@ -12,7 +12,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Duration seconds(int64_t count) { return std::chrono::seconds(count); }
+Duration in_seconds(int64_t count) { return std::chrono::seconds(count); }
 
 std::vector<std::string> programs(const Evaluate& evaluate) {
   std::vector<std::string> texts;
@@ -49,7 +49,7 @@ states:
 - {id: sum, type: noop, transform: {a: jq(first(.n + 1)), b: jq(.n), c: "n is jq(.n | tostring)!"}}
 )"),
                   {{"n", 1}});
-  run.set_time(run_start() + seconds(3));
+  run.set_time(run_start() + in_seconds(3));
   run.proceed();
   ASSERT_TRUE(run.asked().has_value());
   const Evaluate& asked = *run.asked();
@@ -57,7 +57,7 @@ states:
   EXPECT_EQ(asked.instance, run.instance().id);
   EXPECT_EQ(asked.step, run.instance().step);
   EXPECT_THAT(asked.before, IsEmpty());
-  EXPECT_EQ(asked.evaluation.now, run_start() + seconds(3));
+  EXPECT_EQ(asked.evaluation.now, run_start() + in_seconds(3));
   EXPECT_EQ(asked.evaluation.lane, 1u) << "its workflow's number";
   EXPECT_FALSE(asked.evaluation.stop_at_true);
   EXPECT_THAT(programs(asked), ElementsAre("first(.n + 1)", ".n | tostring"));
@@ -142,18 +142,18 @@ TEST(Parking, IsAskedForAgainByARestart) {
   InstanceRun run = parked_run();
   run.evaluated({Json(2)});
   const uint64_t step = run.instance().step;
-  run.set_time(run_start() + seconds(5));
+  run.set_time(run_start() + in_seconds(5));
   run.proceed("restart");
   // From the beginning: results are kept nowhere.
   EXPECT_THAT(programs(*run.asked()), ElementsAre("first(.n + 1)"));
   EXPECT_THAT(run.asked()->before, IsEmpty());
   EXPECT_EQ(run.asked()->step, step);
-  EXPECT_EQ(run.asked()->evaluation.now, run_start() + seconds(5));
+  EXPECT_EQ(run.asked()->evaluation.now, run_start() + in_seconds(5));
   run.evaluated({Json(2)});
   run.evaluated({Json("x")});
   EXPECT_EQ(run.rows().back().status, "waiting");
   EXPECT_THAT(run.instance().timers,
-              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + seconds(10)}))
+              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + in_seconds(10)}))
       << "the timeout counts from when the state was scheduled";
 }
 
@@ -168,7 +168,7 @@ TEST(Parking, IsEndedByACancel) {
 
 TEST(Parking, IsEndedByTheStatesTimeout) {
   InstanceRun run = parked_run();
-  run.at(seconds(10));
+  run.at(in_seconds(10));
   EXPECT_EQ(run.rows().back().state, "wait > late") << "it was entered, though it did nothing";
   EXPECT_EQ(run.rows().back().status, "complete");
   run.evaluated({Json(2)});

@@ -16,7 +16,6 @@ namespace millrace {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::seconds;
 using testing::ElementsAre;
 
 constexpr const char* kWorkflow = R"(
@@ -272,9 +271,9 @@ states:
 - {id: wait, type: consumeEvent, event: {type: t}, timeout: 10s}
 )"));
   EXPECT_THAT(run.instance().timers,
-              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + seconds(10)}));
+              ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + std::chrono::seconds(10)}));
   // It counts even if the instance has not been entered by then.
-  run.at(seconds(10));
+  run.at(std::chrono::seconds(10));
   EXPECT_EQ(run.rows().back().status, "failed");
   EXPECT_EQ(run.instance().error->code, "direktiv.stateTimeout");
 }

@@ -72,7 +72,7 @@ struct Row {
 const Event kEvent{.id = "e", .source = "s", .type = "t", .data = "7"};
 const std::vector<EvaluationResult> kResults = {EvaluationResult{QueryResult(Json(2))}};
 
-Caller call_of(const Instance& instance) {
+Caller caller_in(const Instance& instance) {
   return {.instance = instance.id, .entered = instance.entered, .index = 0, .attempt = 1};
 }
 
@@ -91,14 +91,14 @@ std::vector<Row> rows() {
   };
   const auto returned = [](uint32_t attempt) {
     return [attempt](const Instance& instance) -> Stimulus {
-      Caller call = call_of(instance);
+      Caller call = caller_in(instance);
       call.attempt = attempt;
       return Returned{.call = call, .result = LazyJson(Json(7))};
     };
   };
-  const auto begun = [](const Instance& one) -> Stimulus { return Begun{call_of(one)}; };
-  const auto silent = [](const Instance& one) -> Stimulus { return Silent{call_of(one)}; };
-  const auto printed = [](const Instance& one) -> Stimulus { return Printed{call_of(one), "x"}; };
+  const auto begun = [](const Instance& one) -> Stimulus { return Begun{caller_in(one)}; };
+  const auto silent = [](const Instance& one) -> Stimulus { return Silent{caller_in(one)}; };
+  const auto printed = [](const Instance& one) -> Stimulus { return Printed{caller_in(one), "x"}; };
   const auto hour = std::chrono::hours(1);
   const Stimulus cancel_later = Cancel{.error = {"a", "b"}, .at_once = false};
   return {

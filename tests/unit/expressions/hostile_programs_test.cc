@@ -14,7 +14,7 @@ constexpr const char* kBad = "direktiv.jq.badCommand";
 constexpr const char* kTime = "millrace.timeout.task";
 constexpr const char* kMemory = "millrace.jq.memory";
 
-struct Row {
+struct HostileRow {
   const char* program;
   const char* outcome;       ///< an error's code, or the value
   const char* message = "";  ///< part of the error's
@@ -28,7 +28,7 @@ class HostilePrograms : public PoolTest {
   }
 
   /// Short where the time is to run out, long enough where something else is to come of it.
-  QueryResult run(const Row& row) {
+  QueryResult run(const HostileRow& row) {
     const bool never_ends = row.outcome == std::string_view(kTime);
     return evaluate_later(pool(), {.queries = {{row.program, shared_text("null")}},
                                    .timeout = never_ends ? Duration(50) : Duration(60'000)})
@@ -36,8 +36,8 @@ class HostilePrograms : public PoolTest {
         .at(0);
   }
 
-  void expect(std::span<const Row> rows) {
-    for (const Row& row : rows) {
+  void expect(std::span<const HostileRow> rows) {
+    for (const HostileRow& row : rows) {
       const QueryResult result = run(row);
       if (row.outcome == std::string_view(kBad) || row.outcome == std::string_view(kTime) ||
           row.outcome == std::string_view(kMemory)) {
@@ -53,7 +53,7 @@ class HostilePrograms : public PoolTest {
 };
 
 TEST_F(HostilePrograms, SeeNothingOfTheirSurroundings) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"env", "{}"},
       {"$ENV", "{}"},
       {"def f: $ENV; f", "{}"},
@@ -80,7 +80,7 @@ TEST_F(HostilePrograms, SeeNothingOfTheirSurroundings) {
 }
 
 TEST_F(HostilePrograms, SayNothingToTheirSurroundings) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"5 | debug", "5"},
       {"5 | stderr", "5"},
       {"halt", kBad, "`halt` is not available"},
@@ -91,7 +91,7 @@ TEST_F(HostilePrograms, SayNothingToTheirSurroundings) {
 }
 
 TEST_F(HostilePrograms, ThatCrashLibjqFailAlone) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"1e18 | todate", kBad, "died of signal 6"},
       {"1e18 | strftime(\"%Y\")", kBad, "died of signal 6"},
       {"nan | todate", kBad, "died of signal 6"},
@@ -101,7 +101,7 @@ TEST_F(HostilePrograms, ThatCrashLibjqFailAlone) {
 }
 
 TEST_F(HostilePrograms, ThatNeverEndAreStopped) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"def f: f; f", kTime, "stopped after 50 ms"},
       {"def f(g): f(g | g); f(.)", kTime},
       {"def f: ltrimstr(f); f", kTime},
@@ -124,7 +124,7 @@ TEST_F(HostilePrograms, ThatNeverEndAreStopped) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no bound on memory there
 TEST_F(HostilePrograms, ThatGrowAreStopped) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {".[1e9] = 1", kMemory, "needs more memory than it may have"},
       {"setpath([1e9]; 1)", kMemory},
       {"reduce range(30) as $i (\"x\"; . + .) | length", kMemory},
@@ -133,7 +133,7 @@ TEST_F(HostilePrograms, ThatGrowAreStopped) {
 #endif
 
 TEST_F(HostilePrograms, WithResultsBeyondTheLimitsFail) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"[range(1000000)]", kBad, "larger than 4194304 bytes"},
       {"\"x\" * 5000000", kBad, "larger than 4194304 bytes"},
       {"reduce range(200) as $i (0; [.])", kBad, "nests deeper than 128 levels"},
@@ -146,7 +146,7 @@ TEST_F(HostilePrograms, WithResultsBeyondTheLimitsFail) {
 }
 
 TEST_F(HostilePrograms, ThatAreOddMeanSomething) {
-  expect(std::initializer_list<Row>{
+  expect(std::initializer_list<HostileRow>{
       {"limit(0; repeat(1))", "1"},  // jq 1.6 looks at the count behind the first
       {"first(repeat(1))", "1"},
       {"[nan] | tojson | fromjson", "[null]"},

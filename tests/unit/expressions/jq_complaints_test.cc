@@ -23,12 +23,12 @@ class JqComplaints : public PoolTest {
   }
 };
 
-struct Row {
+struct ComplaintRow {
   std::string program;
   std::string message;
 };
 
-const Row kRows[] =
+const ComplaintRow kRows[] =
     {
         {R"q(if . then 1 end)q",
          R"q(unexpected `end` at column 13; the `if` at column 1 has to be complete, with an `else`: `if … then … else … end`)q"},

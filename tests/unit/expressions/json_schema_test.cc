@@ -14,7 +14,7 @@ using testing::Not;
 constexpr const char* kFailed = "direktiv.schema.failed";
 constexpr const char* kMatches = "";
 
-struct Row {
+struct SchemaRow {
   const char* schema;
   const char* subject;
   const char* message;  ///< part of what is wrong; kMatches: nothing
@@ -33,8 +33,8 @@ class JsonSchemas : public PoolTest {
         .at(0);
   }
 
-  void expect(std::initializer_list<Row> rows) {
-    for (const Row& row : rows) {
+  void expect(std::initializer_list<SchemaRow> rows) {
+    for (const SchemaRow& row : rows) {
       const QueryResult result = validate(row.schema, row.subject);
       if (row.message == std::string_view(kMatches)) {
         EXPECT_EQ(result, Json(true)) << row.schema << " " << row.subject;

@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "functions/files.h"
 #include "tests/support/cases.h"
+#include "tests/support/folder.h"
 #include "tests/unit/functions/tar_maker.h"
 #include "tests/unit/functions/tree.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

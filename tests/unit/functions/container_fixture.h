@@ -15,10 +15,10 @@
 #include "functions/container.h"
 #include "http/http_client.h"
 #include "orchestrator/ports/clock.h"
+#include "tests/support/folder.h"
 #include "tests/unit/functions/fake_runtime.h"
 #include "tests/unit/functions/told_tasks.h"
 #include "tests/unit/http/http_peer.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 

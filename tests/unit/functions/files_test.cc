@@ -14,10 +14,10 @@
 
 #include "base/bytes.h"
 #include "tests/support/file_bytes.h"
+#include "tests/support/folder.h"
 #include "tests/unit/functions/said.h"
 #include "tests/unit/functions/tar_maker.h"
 #include "tests/unit/functions/tree.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

@@ -16,9 +16,9 @@
 #include "functions/container.h"
 #include "orchestrator/ports/clock.h"
 #include "os/programs.h"
+#include "tests/support/folder.h"
 #include "tests/support/process.h"
 #include "tests/unit/functions/told_tasks.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

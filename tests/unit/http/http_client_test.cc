@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/process.h"
 #include "tests/unit/http/http_peer.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

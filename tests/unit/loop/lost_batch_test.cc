@@ -2,26 +2,20 @@
 // with something of every kind in it is lost first, and then applied.
 #include "orchestrator/loop/lost_batch.h"
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/definition/loader.h"
-#include "orchestrator/loop/after_commit.h"
-#include "orchestrator/loop/recovery.h"
-#include "orchestrator/loop/work_applier.h"
-#include "scenarios/virtual_clock.h"
 #include "tests/support/mixed_definitions.h"
-#include "tests/unit/support/catalog_store.h"
-#include "tests/unit/support/recorders.h"
+#include "tests/unit/loop/engine_fixture.h"
 
 namespace millrace {
 namespace {
@@ -33,6 +27,17 @@ using testing::Gt;
 using testing::SizeIs;
 using testing::StartsWith;
 
+constexpr const char* kComputes = R"(
+id: computes
+states:
+- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})', transition: wait}
+- {id: wait, type: consumeEvent, event: {type: computed}}
+)";
+constexpr const char* kTells = R"(
+id: tells
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: /t}}
+)";
 constexpr const char* kDefinitions[] = {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds};
 
 constexpr const char* kTypes[] = {"begin", "go", "one", "two", "item", "reminder"};
@@ -41,56 +46,15 @@ Event event_of(const std::string& type, uint64_t number) {
   return {.id = std::to_string(number), .source = "/s", .type = type};
 }
 
-/// Sends nothing.
-class NoPublisher final : public Publisher {
- public:
-  void publish(NatsMessage, Done) override {}
-};
+/// Little in a batch, so that there is much to go on with.
+EngineOptions small_batches() { return {.batch = {.woken = 2, .woken_later = 1, .errands = 1}}; }
 
-/// An engine without its thread, and what it needs.
-struct Rig {
-  Rig(Environment& environment, const Clock& clock, uint8_t& last_id)
-      : engine({.environment = environment,
-                .clock = clock,
-                .publisher = publisher,
-                .functions = runner,
-                .webhooks = sender,
-                .definitions = definitions,
-                .make_id = [&last_id](TimePoint) { return numbered_id(++last_id); },
-                .id_key = "key",
-                .begun_tasks = begun},
-               {.batch = {.woken = 2, .woken_later = 1, .errands = 1}}, intake) {}
-
-  Status load() {
-    TRY(engine.outbox.load(engine.tx, engine.damages.noting()));
-    left.continues = TRY(millrace::load(engine, read));
-    return {};
-  }
-
-  NoPublisher publisher;
-  RecordingRunner runner;
-  RecordingSender sender;
-  DefinitionCache definitions{load_stored};
-  BegunTasks begun;
-  Intake intake;
-  EngineState engine;
-  WorkApplier applier{engine, intake};
-  EndWaiters end_waiters{engine.tx, engine.catalog};
-  std::atomic<uint64_t> read = 0;
-  Backlog backlog{.has_steps = true, .has_purges = true};
-  Work left;  ///< of the last batch, for the next one
-};
-
-class LostBatchTest : public FaultyStoreTest {
+class LostBatchTest : public EngineTest {
  protected:
   LostBatchTest() {
-    tx.reset();  // the engine has its own
-    made.emplace(*environment, clock, last_id);
-    const Status loaded = rig().load();
-    EXPECT_TRUE(loaded) << loaded.error().message;
+    restart(small_batches());
+    backlog = {.has_steps = true, .has_purges = true};
   }
-
-  Rig& rig() { return *made; }
 
   /// All that memory has of the store, in lines.
   std::vector<std::string> memory_of(EngineState& engine) const {
@@ -150,56 +114,41 @@ class LostBatchTest : public FaultyStoreTest {
     const auto store = Environment::open(data, EnvironmentOptions());
     EXPECT_TRUE(store) << store.error().message;
     uint8_t no_id = 0;
-    Rig fresh(**store, clock, no_id);
+    ThreadlessEngine fresh(**store, clock, no_id, small_batches());
     const Status loaded = fresh.load();
     EXPECT_TRUE(loaded) << loaded.error().message;
     return memory_of(fresh.engine);
   }
 
-  Result<BatchOutcome> apply(Work work, Work& left) {
-    return rig().applier.apply(work, left, {.now = clock.now(), .backlog = rig().backlog});
-  }
-
-  /// One batch, which is lost first.
-  void run_batch(const Work& work) {
+  /// Applies it, and loses the batch.
+  void lose(Work work) {
     const uint8_t ids_before = last_id;
-    Work left;
-    const Result<BatchOutcome> lost = apply(work, left);
-    ASSERT_TRUE(lost) << lost.error().message;
+    const Status applied = apply(work, turn());
+    ASSERT_TRUE(applied) << applied.error().message;
     last_id = ids_before;
-    const Status undone = undo(rig().engine);
+    const Status undone = undo(engine());
     ASSERT_TRUE(undone) << undone.error().message;
-    ASSERT_EQ(memory_of(rig().engine), fresh_memory());
+  }
+  /// One batch, which is lost first. What it leaves is in `left`.
+  void run_batch(const Work& work) {
+    lose(work);
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_EQ(memory_of(engine()), fresh_memory());
     ++losses;
-
-    left = {};
-    Result<BatchOutcome> outcome = apply(work, left);
-    ASSERT_TRUE(outcome) << outcome.error().message;
-    const Status committed = rig().engine.tx.commit();
-    ASSERT_TRUE(committed) << committed.error().message;
-    rig().engine.batches.begin();
-    rig().backlog = outcome->backlog;
-    Evaluator evaluate;
-    FollowingTurns next = perform({.outbox = rig().engine.outbox,
-                                   .tasks = rig().engine.tasks,
-                                   .evaluate = evaluate,
-                                   .intake = rig().intake,
-                                   .end_waiters = rig().end_waiters},
-                                  std::move(outcome->actions));
+    EngineTest::run(work);
+    ASSERT_FALSE(HasFatalFailure());
+    FollowingTurns next = rig().perform(outcome.actions);
     left.continues = std::move(next.continues);
     left.commands = std::move(next.commands);
-    rig().left = std::move(left);
   }
   /// That batch, and those that go on with what is too much for one.
   void run(Work work) {
-    move_all(rig().left.continues, work.continues);
-    move_all(rig().left.commands, work.commands);
+    move_all(left.continues, work.continues);
+    move_all(left.commands, work.commands);
     run_batch(work);
     for (int i = 0; i < 50 && !HasFatalFailure(); ++i) {
-      const bool is_done =
-          rig().left.empty() && !rig().backlog.has_steps && !rig().backlog.has_purges;
-      if (is_done) return;
-      run_batch(std::exchange(rig().left, {}));
+      if (left.empty() && !backlog.has_steps && !backlog.has_purges) return;
+      run_batch(std::exchange(left, {}));
     }
   }
   void run(Command command) {
@@ -208,13 +157,9 @@ class LostBatchTest : public FaultyStoreTest {
     run(std::move(work));
   }
   void publish(const std::string& type) {
-    const uint64_t number = ++sequence;
-    published.emplace(number, type);
     Work work;
-    work.deliveries.emplace_back(EventInput{.space = "default",
-                                            .sequence = number,
-                                            .stamped = clock.now(),
-                                            .event = EncodedEvent(event_of(type, number))});
+    work.deliveries.emplace_back(event(type));
+    published.emplace(sequence, type);
     run(std::move(work));
   }
   void open_stream() {
@@ -271,11 +216,6 @@ class LostBatchTest : public FaultyStoreTest {
     pass(hours(2));
   }
 
-  VirtualClock clock;
-  uint8_t last_id = 0;
-  std::optional<Rig> made;
-  uint64_t sequence = 0;
-  uint64_t requests = 0;
   std::map<uint64_t, std::string> published;
   size_t losses = 0;
 };
@@ -284,37 +224,121 @@ TEST_F(LostBatchTest, LeavesOfEachInputWhatAFreshLoadFinds) {
   live();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_THAT(losses, Gt(40U));
-  EXPECT_THAT(memory_of(rig().engine), Contains(StartsWith("workflow ")).Times(Gt(4U)));
+  EXPECT_THAT(memory_of(engine()), Contains(StartsWith("workflow ")).Times(Gt(4U)));
 }
 
 TEST_F(LostBatchTest, IsReadAnewWhereTakingItBackFails) {
   live();
   ASSERT_FALSE(HasFatalFailure());
   for (const char* const type : {"begin", "one"}) publish(type);
-  const std::vector<std::string> before = memory_of(rig().engine);
+  const std::vector<std::string> before = memory_of(engine());
   const auto attempt = [&]() -> Status {
     Work work;
-    Work left;
-    for (const char* const type : {"go", "two", "begin"}) {
-      ++sequence;
-      work.deliveries.emplace_back(EventInput{.space = "default",
-                                              .sequence = sequence,
-                                              .stamped = clock.now(),
-                                              .event = EncodedEvent(event_of(type, sequence))});
-    }
-    TRY(apply(std::move(work), left));
-    TRY(rig().engine.tx.status());  // what a commit says
-    TRY(undo(rig().engine));
-    return rig().engine.tx.status();
+    for (const char* const type : {"go", "two", "begin"}) work.deliveries.emplace_back(event(type));
+    TRY(apply(work, turn()));
+    TRY(engine().tx.status());  // what a commit says
+    TRY(undo(engine()));
+    return engine().tx.status();
   };
   const uint64_t failed = fail_each_read(attempt, [&] {
-    rig().engine.tx.drop();
+    engine().tx.drop();
     const Status loaded = rig().load();
     ASSERT_TRUE(loaded) << loaded.error().message;
-    EXPECT_EQ(memory_of(rig().engine), before);
+    EXPECT_EQ(memory_of(engine()), before);
   });
   EXPECT_THAT(failed, Gt(5U));
-  EXPECT_EQ(memory_of(rig().engine), before);
+  EXPECT_EQ(memory_of(engine()), before);
+}
+
+TEST_F(LostBatchTest, LeavesWhatTheLastCommitHasChanged) {
+  for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder}) run(application(text));
+  for (const char* const workflow : {"reminds", "order"}) start(workflow);
+  Work work;
+  for (const char* const type : {"begin", "one"}) work.deliveries.emplace_back(event(type));
+  EngineTest::run(work);
+  const std::vector<std::string> before = memory_of(engine());
+  const auto rows_before = rows();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(undo(engine()));
+    EXPECT_EQ(memory_of(engine()), before) << "there is no batch in hand";
+  }
+  EXPECT_EQ(rows(), rows_before);
+}
+
+TEST_F(LostBatchTest, HasTheResultOfAnEvaluationTakenInWhenItIsToldAgain) {
+  run(application(kComputes));
+  run(StartInstance{.space = "default", .workflow = "computes", .input = Json::object()});
+  const InstanceId id = numbered_id(last_id);
+  const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
+  ASSERT_THAT(asked, SizeIs(1));
+  Work work;
+  work.evaluated.push_back({asked[0].space, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}});
+  run_batch(work);
+  EXPECT_EQ(status_of(id), "waiting");
+  EXPECT_TRUE(engine().waiting.listens(id));
+}
+
+TEST_F(LostBatchTest, HasAcknowledgementsAndDeliveriesTakenInWhenTheyAreToldAgain) {
+  const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
+  run(CreateNamespace{.name = "default", .settings = settings});
+  open_stream();
+  run(application(kTells));
+  run(starting("tells"));
+  ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
+  ASSERT_TRUE(engine().hooks.pump(engine().tx, clock.now()));
+  ASSERT_THAT(rig().publisher.sent, SizeIs(1));
+  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "it has begun, and ended";
+  Work work;
+  work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
+  work.webhook_results.push_back({1, std::nullopt});
+  work.webhook_results.push_back({2, DeliveryFailure{.error = {"webhook.status", "busy"}}});
+  const auto before = rows();
+  for (int i = 0; i < 2; ++i) {
+    lose(work);
+    EXPECT_EQ(rows(), before);
+    EXPECT_EQ(engine().hooks.next_due(), std::nullopt) << "both are under way";
+  }
+  EngineTest::run(work);
+  EXPECT_EQ(rows_of(Table::kSent), 1U);
+  EXPECT_EQ(rows_of(Table::kHooks), 1U) << "it is tried again";
+  EXPECT_EQ(engine().outbox.bytes(), 0U);
+  EXPECT_EQ(memory_of(engine()), fresh_memory());
+}
+
+TEST_F(LostBatchTest, FiresNoTimerAgainWhoseRowIsDamaged) {
+  run(application(kReminds));
+  run(application(kGroups));
+  start("reminds");
+  publish("one");
+  for (const Table table : {Table::kDelayed, Table::kGroups}) {
+    for (const auto& [place, value] : rows()) {
+      if (place.first == table) engine().tx.put(table, place.second, "rubbish");
+    }
+  }
+  ASSERT_TRUE(commit_batch());
+  ASSERT_EQ(engine().waiting.timers(), 2U);
+  clock.advance(hours(1));
+  lose(Work());
+  EXPECT_EQ(engine().waiting.timers(), 0U);
+  EngineTest::run(Work());
+  EXPECT_EQ(outcome.counts.timers_fired, 0U);
+}
+
+TEST_F(LostBatchTest, ThatWasToMakeRoomLeavesWhatAFreshLoadFinds) {
+  for (const char* const text : {kWaits, kOrder}) run(application(text));
+  publish("begin");
+  start("order");
+  const InstanceId id = numbered_id(last_id);
+  Work work;
+  work.commands.push_back(command(CancelInstance{.space = "default", .instance = id, .now = true}));
+  work.commands.push_back(
+      command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}));
+  const auto before = rows();
+  ASSERT_TRUE(rig().applier.make_room(work, clock.now()));
+  ASSERT_TRUE(undo(engine()));
+  EXPECT_EQ(memory_of(engine()), fresh_memory());
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(status_of(id), "waiting");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr auto kSpace = NamespaceNumber(1);
+constexpr auto kShop = NamespaceNumber(1);
 
 InstanceId id(uint8_t number) {
   InstanceId made;
@@ -31,7 +31,7 @@ EventFilter in_region(std::string name, std::string region) {
 }
 
 Instance waiter(uint8_t number, std::vector<Listener> listeners, std::vector<Timer> timers = {}) {
-  Instance instance{.id = id(number), .space = kSpace};
+  Instance instance{.id = id(number), .space = kShop};
   instance.listeners = std::move(listeners);
   instance.timers = std::move(timers);
   return instance;
@@ -48,7 +48,7 @@ std::vector<std::string> lines(const Targets& targets) {
                               fmt::join(one.entries, ",")));
   }
   for (const InstanceTarget& one : targets.instances) {
-    EXPECT_EQ(one.space, kSpace);
+    EXPECT_EQ(one.space, kShop);
     all.push_back(
         fmt::format("instance {}:{}", one.instance.bytes[15], fmt::join(one.entries, ",")));
   }

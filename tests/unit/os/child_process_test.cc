@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "tests/support/few_descriptors.h"
+#include "tests/support/folder.h"
 #include "tests/support/process.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {

@@ -2,7 +2,6 @@
 // batch and of its parts. Ports are recorders; a lost batch is undone by reading all caches anew.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -99,24 +98,6 @@ class BatchStoreTest : public CatalogStoreTest {
     return {};
   }
 
-  /// All that is committed, by table and key.
-  std::map<std::pair<Table, std::string>, std::string> rows() {
-    std::map<std::pair<Table, std::string>, std::string> all;
-    const auto snapshot = Snapshot::take(*environment);
-    EXPECT_TRUE(snapshot);
-    for (const TableName& one : kTables) {
-      snapshot->scan(one.table, "", [&](std::string_view key, std::string_view value) {
-        all.emplace(std::pair(one.table, key), value);
-        return true;
-      });
-    }
-    return all;
-  }
-  size_t rows_of(Table table) {
-    size_t count = 0;
-    for (const auto& [place, value] : rows()) count += place.first == table ? 1 : 0;
-    return count;
-  }
   /// The instances that are stored and have not ended, by their ids.
   std::vector<Instance> stored_living() {
     std::vector<Instance> heads;

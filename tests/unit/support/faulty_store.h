@@ -3,15 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 
@@ -45,6 +47,25 @@ class FaultyStoreTest : public testing::Test {
   void commit() {
     const Status done = tx->commit();
     ASSERT_TRUE(done) << done.error().message;
+  }
+
+  /// All that is committed, by table and key.
+  std::map<std::pair<Table, std::string>, std::string> rows() {
+    std::map<std::pair<Table, std::string>, std::string> all;
+    const auto snapshot = Snapshot::take(*environment);
+    EXPECT_TRUE(snapshot);
+    for (const TableName& one : kTables) {
+      snapshot->scan(one.table, "", [&](std::string_view key, std::string_view value) {
+        all.emplace(std::pair(one.table, key), value);
+        return true;
+      });
+    }
+    return all;
+  }
+  size_t rows_of(Table table) {
+    size_t count = 0;
+    for (const auto& [place, value] : rows()) count += place.first == table ? 1 : 0;
+    return count;
   }
 
   /// From now on the read of that number fails, counted from 1.

@@ -12,7 +12,7 @@
 
 #include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/definition/loader.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 

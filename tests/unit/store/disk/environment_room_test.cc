@@ -10,7 +10,7 @@
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/support/file_faults.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {

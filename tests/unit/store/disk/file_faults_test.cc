@@ -11,7 +11,7 @@
 
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {

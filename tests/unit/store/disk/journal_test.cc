@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {
@@ -24,12 +24,6 @@ using testing::Pair;
 using Commits = std::map<uint64_t, WriteSet>;
 
 constexpr uint64_t kReserve = 0;
-
-/// Where a sync costs nothing, if there is such a place: there are thousands.
-std::string fast_folder() {
-  const char* const shared_memory = "/dev/shm/";
-  return std::filesystem::is_directory(shared_memory) ? shared_memory : testing::TempDir();
-}
 
 std::string content(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

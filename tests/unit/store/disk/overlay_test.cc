@@ -13,8 +13,8 @@
 
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
+#include "tests/support/folder.h"
 #include "tests/support/power_cut.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {
@@ -27,12 +27,6 @@ using Rows = std::map<std::string, std::string>;
 
 constexpr Table kTouched[] = {Table::kMeta, Table::kLive, Table::kHistory};
 constexpr std::string_view kNumber = "number";  ///< row of kMeta: which batch it was
-
-/// Where a sync costs nothing, if there is such a place.
-std::string fast_folder() {
-  const char* const shared_memory = "/dev/shm/";
-  return std::filesystem::is_directory(shared_memory) ? shared_memory : testing::TempDir();
-}
 
 /// Absolute keys and values.
 Rows rows_of(const View& view, Direction direction = Direction::kForward) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/store/folder.h"
+#include "tests/support/folder.h"
 
 namespace millrace {
 namespace {

@@ -18,8 +18,8 @@
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
+#include "tests/support/folder.h"
 #include "tests/support/leaks.h"
-#include "tests/unit/store/folder.h"
 
 namespace millrace {
 namespace {

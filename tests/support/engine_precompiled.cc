@@ -1,0 +1,1 @@
+// Compiles the precompiled header of the tests of the engine's rooms.

@@ -1,0 +1,105 @@
+// settings_warnings: each thing that is valid in settings and does not do what it seems to.
+#include "orchestrator/batch/commands/settings_warnings.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/definition/namespace_settings.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// The warnings for settings that are valid, as `path: message`.
+std::vector<std::string> warnings_for(const Json& settings) {
+  const auto parsed = parse_settings(settings);
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  std::vector<std::string> said;
+  for (const Json& one : settings_warnings(settings)) {
+    EXPECT_EQ(one.size(), 2U) << one;
+    said.push_back(one["path"].get<std::string>() + ": " + one["message"].get<std::string>());
+  }
+  return said;
+}
+
+Json service(const std::string& members) {
+  return Json::parse(R"({"services": {"a": {"url": "http://a", )" + members + "}}}");
+}
+Json webhook(const std::string& members) {
+  return Json::parse(R"({"webhooks": [{"url": "http://a", )" + members + "}]}");
+}
+
+TEST(SettingsWarnings, SayOfEachDoubtWhereItIsAndWhatToWriteInstead) {
+  const struct {
+    Json settings;
+    std::string warning;
+  } cases[] = {
+      {service(R"("maxRuntime": "30")"),
+       "services.a.maxRuntime: 30 without a unit is milliseconds; write 30ms, or 30s for seconds"},
+      {service(R"("deadline": {"timeout": "60", "errorOnTimeout": true})"),
+       "services.a.deadline.timeout: 60 without a unit is milliseconds; write 60ms, or 60s for "
+       "seconds"},
+      {service(R"("retries": {"vocabulary": "steep", "maxAttempts": 3, "delay": "5"})"),
+       "services.a.retries.delay: 5 without a unit is milliseconds; write 5ms, or 5s for seconds"},
+      {service(R"x("retry": "fixed(3, 5)")x"),
+       "services.a.retry: 5 without a unit is milliseconds; write fixed(3, 5ms), or fixed(3, 5s) "
+       "for seconds"},
+      {service(R"("retries": {"max_attempts": 3, "codes": ["late", "direktiv.statetimeout"]})"),
+       "services.a.retries.codes[1]: millrace does not raise an error that "
+       "\"direktiv.statetimeout\" matches; did you mean \"direktiv.stateTimeout\"? If not, remove "
+       "this entry"},
+      {webhook(R"x("retries": "fixed(3, 5)")x"),
+       "webhooks[0].retries: 5 without a unit is milliseconds; write fixed(3, 5ms), or fixed(3, "
+       "5s) for seconds"},
+      {webhook(R"("types": ["*", "millrace.instance.complete"])"),
+       "webhooks[0].types[1]: no event has the type \"millrace.instance.complete\", so none is "
+       "sent for it; did you mean \"millrace.instance.completed\"?"},
+  };
+  for (const auto& [settings, warning] : cases) {
+    EXPECT_THAT(warnings_for(settings), ElementsAre(warning));
+  }
+}
+
+TEST(SettingsWarnings, NameTheTypesThatThereAreWhereNoneIsNear) {
+  const auto said = warnings_for(webhook(R"("types": ["order.paid"])"));
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0], testing::HasSubstr("; write one of millrace.instance.started, "));
+}
+
+TEST(SettingsWarnings, AreNotThereForWhatDoesWhatItSays) {
+  const Json settings[] = {
+      Json::object(),
+      service(R"("maxRuntime": 30000)"),
+      service(R"("maxRuntime": "30s")"),
+      service(R"("maxRuntime": "PT30S")"),
+      service(R"x("retry": "fixed(3, 0)")x"),
+      service(R"("retries": {"max_attempts": 3, "codes": ["late", "direktiv.stateTimeout"]})"),
+      webhook(R"("types": ["*", "millrace.retry.scheduled", "millrace.step.*"])"),
+      Json{{"lifecycle", true}, {"paused", Json::array()}},
+  };
+  for (const Json& one : settings) EXPECT_THAT(warnings_for(one), IsEmpty()) << one;
+}
+
+TEST(SettingsWarnings, AreOfEachServiceAndWebhookUpToAHundred) {
+  Json settings = Json::object();
+  const auto set_services = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      settings["services"]["s" + std::to_string(i)] = {{"url", "http://a"}, {"maxRuntime", "30"}};
+    }
+  };
+  set_services(99);
+  settings["webhooks"] = webhook(R"("types": ["order.paid"])")["webhooks"];
+  EXPECT_THAT(warnings_for(settings), SizeIs(100));
+  EXPECT_TRUE(warnings_for(settings).back().starts_with("webhooks[0].types[0]: "));
+  set_services(101);
+  EXPECT_THAT(warnings_for(settings), SizeIs(100));
+}
+
+}  // namespace
+}  // namespace millrace

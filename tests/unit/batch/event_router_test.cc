@@ -1,0 +1,146 @@
+// route_event: which of an event's four ways it goes, and what the route then says.
+#include "orchestrator/batch/event_router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/draft_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Kind = EventRoute::Kind;
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+constexpr const char* kGoes = R"(
+id: goes
+start: {type: event, event: {type: go}}
+states:
+- {id: done, type: noop}
+)";
+constexpr const char* kPaysFirst = R"(
+id: pays-first
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}, transition: wait}
+- {id: wait, type: consumeEvent, event: {type: shipped}}
+)";
+
+class EventRouterTest : public DraftTest {
+ protected:
+  static Event event(const std::string& type, const std::string& id = "1") {
+    return {.id = id, .source = "/s", .type = type};
+  }
+  EventRoute route(const Event& one, const std::string& space_name = "default",
+                   size_t most_woken = 10) {
+    const EventInput input{.space = space_name, .sequence = 1, .event = EncodedEvent(one)};
+    return route_event({catalog, waiting, recent, dedupe}, input, most_woken);
+  }
+  /// So many instances wait for `go`; their ids are 1, 2, …
+  void wait_for_go(size_t instances_that_wait) {
+    const WorkflowEntry& entry = define(kWaits);
+    for (size_t i = 0; i < instances_that_wait; ++i) start(entry);
+    commit_draft();
+  }
+  /// An instance waits for its call, and for `shipped` once that has ended.
+  void pay_first() {
+    start(define(kPaysFirst));
+    commit_draft();
+  }
+};
+
+TEST_F(EventRouterTest, SendsAnEventToTheStartsAndTheInstancesThatItMatches) {
+  wait_for_go(2);
+  const WorkflowNumber goes = define(kGoes).number;
+  const EventRoute found = route(event("go", "7"));
+  EXPECT_EQ(found.kind, Kind::kTargets);
+  EXPECT_TRUE(found.matched);
+  EXPECT_FALSE(found.is_wanted);
+  EXPECT_FALSE(found.fans_out);
+  EXPECT_EQ(found.space, space);
+  EXPECT_EQ(found.event.id, "7");
+  EXPECT_EQ(found.known_as, fingerprint_of("default", event("go", "7")));
+  EXPECT_THAT(found.targets.starts, ElementsAre(testing::Field(&StartTarget::workflow, goes)));
+  EXPECT_THAT(found.targets.instances,
+              ElementsAre(testing::Field(&InstanceTarget::instance, numbered_id(1)),
+                          testing::Field(&InstanceTarget::instance, numbered_id(2))));
+}
+
+TEST_F(EventRouterTest, SendsAnEventThatNothingMatchesNowhereAndDoesNotMakeIt) {
+  wait_for_go(1);
+  const EventRoute found = route(event("other"));
+  EXPECT_EQ(found.kind, Kind::kUnmatched);
+  EXPECT_FALSE(found.matched);
+  EXPECT_EQ(found.space, space);
+  EXPECT_EQ(found.event.id, "");
+}
+
+TEST_F(EventRouterTest, SendsAnEventToItsOwnNamespaceAlone) {
+  wait_for_go(1);
+  EXPECT_EQ(route(event("go"), "shop").kind, Kind::kNoNamespace);
+  const NamespaceNumber shop = create_namespace("shop");
+  const EventRoute found = route(event("go"), "shop");
+  EXPECT_EQ(found.kind, Kind::kUnmatched);
+  EXPECT_EQ(found.space, shop);
+}
+
+TEST_F(EventRouterTest, HasAnEventKeptThatAnInstanceOnItsWayMayWant) {
+  pay_first();
+  const EventRoute found = route(event("shipped"));
+  EXPECT_EQ(found.kind, Kind::kTargets);
+  EXPECT_TRUE(found.is_wanted);
+  EXPECT_FALSE(found.matched);
+  EXPECT_EQ(found.event.type, "shipped");
+  EXPECT_THAT(found.targets.instances, IsEmpty());
+  const NamespaceNumber shop = create_namespace("shop");
+  EXPECT_FALSE(recent.wants(shop, "shipped"));
+  EXPECT_EQ(route(event("shipped"), "shop").kind, Kind::kUnmatched);
+}
+
+TEST_F(EventRouterTest, CallsAnEventADuplicateThatHasHadItsEffect) {
+  wait_for_go(1);
+  dedupe.add(fingerprint_of("default", event("go", "1")));
+  const EventRoute again = route(event("go", "1"));
+  EXPECT_EQ(again.kind, Kind::kDuplicate);
+  EXPECT_TRUE(again.matched) << "there is a target, which does not get it";
+  EXPECT_EQ(route(event("go", "2")).kind, Kind::kTargets);
+  EXPECT_EQ(route(event("other", "1")).kind, Kind::kUnmatched) << "it concerns nobody";
+}
+
+TEST_F(EventRouterTest, CallsAnEventADuplicateThatIsKeptForAnEffect) {
+  pay_first();
+  const EventRoute first = route(event("shipped"));
+  recent.keep(*tx, space, first.event, first.known_as);
+  EXPECT_EQ(route(event("shipped")).kind, Kind::kDuplicate);
+  EXPECT_EQ(route(event("shipped", "2")).kind, Kind::kTargets);
+}
+
+TEST_F(EventRouterTest, FansOutWhereMoreInstancesWaitThanOneBatchMayWake) {
+  wait_for_go(3);
+  define(kGoes);
+  EXPECT_FALSE(route(event("go"), "default", 3).fans_out) << "a start wakes nobody";
+  EXPECT_TRUE(route(event("go"), "default", 2).fans_out);
+}
+
+TEST_F(EventRouterTest, ReadsTheCachesAloneAndChangesNothing) {
+  wait_for_go(2);
+  pay_first();
+  const auto route_all = [&]() -> Status {
+    for (const char* const type : {"begin", "go", "shipped", "other"}) route(event(type));
+    return tx->status();
+  };
+  EXPECT_EQ(fail_each_read(route_all, [] {}), 0U);
+  EXPECT_TRUE(tx->write_set().empty());
+  EXPECT_EQ(route(event("go")).kind, Kind::kTargets);
+}
+
+}  // namespace
+}  // namespace millrace

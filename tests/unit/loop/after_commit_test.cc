@@ -1,0 +1,193 @@
+// perform: what becomes of each action that a batch has asked for.
+#include "orchestrator/loop/after_commit.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/loop/engine_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+class AfterCommitTest : public EngineTest {
+ protected:
+  /// A message of that instance, whose row is committed.
+  NumberedMessage message(uint64_t number, const InstanceId& of) {
+    NumberedMessage one{number, {.instance = of, .message = {.subject = "millrace.events.a.b"}}};
+    write_outbox(engine().tx, number, one.record);
+    commit_batch_in_hand();
+    return one;
+  }
+  /// A task whose row is committed.
+  StartTask task(uint8_t number, std::vector<FunctionFile> files = {}) {
+    StartTask one{.space = default_space(),
+                  .task = numbered_id(number),
+                  .by = numbered_id(200),
+                  .runs = NamedService{.name = "charge"},
+                  .files = std::move(files)};
+    engine().tasks.begin(engine().tx, one);
+    commit_batch_in_hand();
+    return one;
+  }
+  void commit_batch_in_hand() {
+    const Status done = engine().tx.commit();
+    ASSERT_TRUE(done) << done.error().message;
+    engine().batches.begin();
+  }
+  /// A command that waits for its answer, which is noted in `log`; its request.
+  uint64_t ask() {
+    rig().intake.command(CreateNamespace{.name = "shop"}, [this](const Result<Json>& answer) {
+      log.push_back("answered " + (answer ? dump_json(*answer) : answer.error().code));
+    });
+    Work work;
+    rig().intake.gather(work);
+    EXPECT_THAT(work.commands, SizeIs(1));
+    return work.commands.empty() ? 0 : work.commands[0].request;
+  }
+  /// A living instance for whose end a caller waits.
+  InstanceId wait_for_end() {
+    run(application(kWaits));
+    const InstanceId id = start("waits");
+    rig().end_waiters.add({{.space = "default",
+                            .id = id,
+                            .at_most = hours(1),
+                            .done =
+                                [this](const Status& status) {
+                                  log.push_back(status ? "ended" : status.error().code);
+                                }}},
+                          clock.elapsed());
+    return id;
+  }
+  StoredReport report(const std::string& name) {
+    return {[this, name] { log.push_back("stored " + name); }};
+  }
+  std::vector<InstanceId> ran() { return rig().runner.take_ran(); }
+
+  std::vector<std::string> log;  ///< what callers and sources were told
+};
+
+TEST_F(AfterCommitTest, PerformsTheActionsInTheirOrder) {
+  const InstanceId id = wait_for_end();
+  const uint64_t request = ask();
+  rig().perform({report("first"), Answer{request, Json(1)}, report("second"), InstanceEnd{id},
+                 report("third")});
+  EXPECT_THAT(log,
+              ElementsAre("stored first", "answered 1", "stored second", "ended", "stored third"));
+}
+
+TEST_F(AfterCommitTest, SendsAMessageWhereTheBrokerMayBeSentMessages) {
+  rig().perform({message(1, numbered_id(1))}, true);
+  EXPECT_THAT(rig().publisher.sent, SizeIs(1));
+  EXPECT_EQ(engine().outbox.in_flight(), 1U);
+  rig().perform({message(2, numbered_id(2))}, false);
+  EXPECT_THAT(rig().publisher.sent, SizeIs(1));
+  EXPECT_TRUE(engine().outbox.has_due()) << "it waits";
+}
+
+TEST_F(AfterCommitTest, HandsOutATaskAndStopsItUnlessItHasEnded) {
+  rig().perform({task(1), task(2)});
+  EXPECT_THAT(ran(), ElementsAre(numbered_id(1), numbered_id(2)));
+  rig().perform({StopTask{numbered_id(1)}, EndedTask{numbered_id(2)}, StopTask{numbered_id(2)}});
+  EXPECT_THAT(rig().runner.stopped, ElementsAre(numbered_id(1)));
+}
+
+TEST_F(AfterCommitTest, LeavesATaskThatTakesFilesToBeHandedOutBehindIt) {
+  rig().perform({task(1, {{.key = "prices", .as = "prices.txt"}})});
+  EXPECT_THAT(ran(), IsEmpty());
+  EXPECT_TRUE(engine().tasks.has_due());
+}
+
+TEST_F(AfterCommitTest, PutsTheResultOfAnEvaluationBehindThoseBeforeIt) {
+  const EvaluationResult before = {QueryResult(Json("before"))};
+  const FollowingTurns next = rig().perform({Evaluate{.space = default_space(),
+                                                      .instance = numbered_id(1),
+                                                      .step = 7,
+                                                      .before = {before},
+                                                      .evaluation = {.lane = 3}},
+                                             Evaluate{.instance = numbered_id(2)}});
+  EXPECT_EQ(next.evaluations, 2U);
+  ASSERT_THAT(rig().asked, SizeIs(2));
+  EXPECT_EQ(rig().asked[0].evaluation.lane, 3U);
+
+  const EvaluationResult result = {QueryResult(Json("result"))};
+  rig().asked[0].done(result);
+  Work work;
+  rig().intake.gather(work);
+  ASSERT_THAT(work.evaluated, SizeIs(1));
+  EXPECT_EQ(work.evaluated[0].space, default_space());
+  EXPECT_EQ(work.evaluated[0].instance, numbered_id(1));
+  EXPECT_EQ(work.evaluated[0].step, 7U);
+  EXPECT_TRUE(work.evaluated[0].results == (std::vector<EvaluationResult>{before, result}));
+}
+
+TEST_F(AfterCommitTest, GivesEachCallerItsAnswerOnce) {
+  const uint64_t first = ask();
+  const uint64_t second = ask();
+  rig().perform({Answer{second, fail("busy", "")}, Answer{first, Json(1)}});
+  EXPECT_THAT(log, ElementsAre("answered busy", "answered 1"));
+  rig().perform({Answer{first, Json(2)}, Answer{99, Json(3)}});
+  EXPECT_THAT(log, SizeIs(2)) << "nobody waits for it";
+}
+
+TEST_F(AfterCommitTest, AnswersThoseWhoWaitForTheEndOfThatInstance) {
+  const InstanceId id = wait_for_end();
+  rig().perform({InstanceEnd{numbered_id(99)}});
+  EXPECT_THAT(log, IsEmpty());
+  rig().perform({InstanceEnd{id}, InstanceEnd{id}});
+  EXPECT_THAT(log, ElementsAre("ended"));
+}
+
+TEST_F(AfterCommitTest, LeavesToTheNextTurnsWhatWasTooMuchForTheBatch) {
+  const FollowingTurns next = rig().perform({ContinueInput{default_space(), numbered_id(1)},
+                                             CommandInput{5, CreateNamespace{.name = "shop"}},
+                                             ContinueInput{default_space(), numbered_id(2)},
+                                             CommandInput{4, DeleteNamespace{.name = "shop"}}});
+  ASSERT_THAT(next.continues, SizeIs(2));
+  EXPECT_EQ(next.continues[0].instance, numbered_id(1));
+  EXPECT_EQ(next.continues[1].instance, numbered_id(2));
+  ASSERT_THAT(next.commands, SizeIs(2));
+  EXPECT_EQ(next.commands[0].request, 5U);
+  EXPECT_EQ(next.commands[1].request, 4U);
+  EXPECT_EQ(next.evaluations, 0U);
+  EXPECT_FALSE(engine().catalog.find_namespace("shop")) << "nothing is done of it yet";
+}
+
+TEST_F(AfterCommitTest, ReadsNothingOfTheStore) {
+  const InstanceId id = wait_for_end();
+  const std::vector<AfterCommit> actions = {message(1, id),
+                                            task(1),
+                                            task(2, {{.key = "prices", .as = "prices.txt"}}),
+                                            StopTask{numbered_id(1)},
+                                            EndedTask{numbered_id(1)},
+                                            report("one"),
+                                            Evaluate{.instance = id},
+                                            Answer{ask(), Json(1)},
+                                            InstanceEnd{id},
+                                            ContinueInput{default_space(), id},
+                                            CommandInput{1, CreateNamespace{.name = "shop"}}};
+  const auto perform_all = [&]() -> Status {
+    rig().perform(actions, true);
+    return engine().tx.status();
+  };
+  EXPECT_EQ(fail_each_read(perform_all, [] {}), 0U);
+  EXPECT_THAT(rig().publisher.sent, SizeIs(1));
+  EXPECT_TRUE(engine().tx.write_set().empty());
+}
+
+}  // namespace
+}  // namespace millrace

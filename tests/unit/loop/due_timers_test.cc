@@ -1,0 +1,160 @@
+// DueTimers: in which order timers come due, what is held back and until when, and what a lost
+// batch leaves of it.
+#include "orchestrator/loop/due_timers.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr DueTimers::With kHeld{.held = true};
+constexpr DueTimers::With kTicks{.ticks = true};
+constexpr DueTimers::With kBoth{.held = true, .ticks = true};
+
+TimePoint at(int second) { return from_millis(1'000 * second); }
+
+/// One of a delayed event.
+TimerInput timer(uint64_t number, int second) {
+  return {at(second), TimerInput::OfDelayedEvent{number}};
+}
+TimerInput tick(uint32_t workflow, int second) {
+  return {at(second), TimerInput::OfSchedule{WorkflowNumber(workflow)}};
+}
+
+std::string shown(const TimerInput& input) {
+  const auto second = std::chrono::floor<std::chrono::seconds>(input.deadline).time_since_epoch();
+  if (const auto* const schedule = std::get_if<TimerInput::OfSchedule>(&input.owner)) {
+    return fmt::format("tick {} at {}", static_cast<uint32_t>(schedule->workflow), second.count());
+  }
+  return fmt::format("{} at {}", std::get<TimerInput::OfDelayedEvent>(input.owner).number,
+                     second.count());
+}
+
+class DueTimersTest : public testing::Test {
+ protected:
+  DueTimersTest() { batches.begin(); }
+
+  std::vector<std::string> take(int second, DueTimers::With with = {}) {
+    std::vector<std::string> taken;
+    for (const TimerInput& one : timers.take(at(second), with)) taken.push_back(shown(one));
+    return taken;
+  }
+  void commit() { batches.begin(); }
+
+  BatchCount batches;
+  Waiting waiting{batches};
+  DueTimers timers{waiting, batches};
+};
+
+TEST_F(DueTimersTest, AreTakenOnceInTheOrderOfTheirDeadlines) {
+  waiting.arm_delayed(1, at(7));
+  waiting.arm_delayed(2, at(5));
+  waiting.arm_schedule(WorkflowNumber(3), at(6));
+  waiting.arm_delayed(4, at(9));
+  EXPECT_THAT(take(4), IsEmpty());
+  EXPECT_THAT(take(7), ElementsAre("2 at 5", "tick 3 at 6", "1 at 7"));
+  EXPECT_THAT(take(8, kBoth), IsEmpty());
+  EXPECT_THAT(take(9), ElementsAre("4 at 9"));
+}
+
+TEST_F(DueTimersTest, AreHeldUntilTheStreamWasReadUpToTheirDeadlines) {
+  timers.hold(timer(1, 5));
+  timers.hold(timer(2, 8));
+  EXPECT_THAT(take(9), IsEmpty());
+  EXPECT_THAT(take(4, kHeld), IsEmpty());
+  EXPECT_THAT(take(5, kHeld), ElementsAre("1 at 5"));
+  EXPECT_THAT(take(7, kHeld), IsEmpty());
+  EXPECT_THAT(take(9, kHeld), ElementsAre("2 at 8"));
+}
+
+TEST_F(DueTimersTest, OfSchedulesWaitWhateverTheTimeUntilNewWorkIsTaken) {
+  timers.put_back_tick(tick(1, 50));
+  timers.put_back_tick(tick(2, 5));
+  EXPECT_THAT(take(60, kHeld), IsEmpty());
+  EXPECT_THAT(take(1, kTicks), ElementsAre("tick 1 at 50", "tick 2 at 5"));
+  EXPECT_THAT(take(60, kTicks), IsEmpty());
+}
+
+TEST_F(DueTimersTest, ComeBehindThoseThatWereHeldAndBeforeTicksThatWerePutBack) {
+  timers.put_back_tick(tick(1, 1));
+  timers.hold(timer(2, 4));
+  waiting.arm_delayed(3, at(3));
+  EXPECT_THAT(take(5, kBoth), ElementsAre("2 at 4", "3 at 3", "tick 1 at 1"));
+}
+
+TEST_F(DueTimersTest, KnowWhoseTicksWait) {
+  timers.hold(tick(1, 5));
+  timers.put_back_tick(tick(2, 5));
+  EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(1)));
+  EXPECT_TRUE(timers.has_tick_of(WorkflowNumber(2)));
+  take(5, kTicks);
+  EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(2)));
+}
+
+TEST_F(DueTimersTest, OfALostBatchAreAsBefore) {
+  for (int second = 1; second <= 3; ++second) timers.hold(timer(second, second));
+  timers.put_back_tick(tick(4, 1));
+  commit();
+  EXPECT_THAT(take(1, kHeld), ElementsAre("1 at 1"));
+  EXPECT_THAT(take(2, kBoth), ElementsAre("2 at 2", "tick 4 at 1"));
+  timers.hold(timer(5, 9));
+  timers.put_back_tick(tick(6, 9));
+  timers.undo();
+  EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(6)));
+  EXPECT_THAT(take(9, kBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"));
+  timers.undo();
+  EXPECT_THAT(take(9, kBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"))
+      << "it is tried again, and lost again";
+}
+
+TEST_F(DueTimersTest, OfACommittedBatchStayAsItLeftThem) {
+  timers.hold(timer(1, 1));
+  timers.hold(timer(2, 2));
+  timers.put_back_tick(tick(3, 1));
+  EXPECT_THAT(take(1, kHeld), ElementsAre("1 at 1"));
+  commit();
+  timers.undo();
+  EXPECT_THAT(take(9, kBoth), ElementsAre("2 at 2", "tick 3 at 1"));
+  commit();
+  timers.undo();
+  EXPECT_THAT(take(9, kBoth), IsEmpty());
+}
+
+TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatWasTakenFromIt) {
+  waiting.arm_delayed(1, at(5));
+  commit();
+  EXPECT_THAT(take(5), ElementsAre("1 at 5"));
+  timers.undo();
+  EXPECT_THAT(take(5, kBoth), IsEmpty());
+  EXPECT_THAT(waiting.undo().delayed, ElementsAre(1U));
+}
+
+TEST_F(DueTimersTest, ForgetAllThatWasPutBackWithWhatABatchHadTaken) {
+  timers.hold(timer(1, 1));
+  timers.hold(timer(2, 2));
+  timers.put_back_tick(tick(3, 1));
+  commit();
+  take(1, kHeld);
+  timers.clear();
+  EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(3)));
+  timers.undo();
+  EXPECT_THAT(take(9, kBoth), IsEmpty());
+}
+
+TEST(IsTick, IsSoOfASchedulesTimerAlone) {
+  EXPECT_TRUE(is_tick(tick(1, 1)));
+  EXPECT_FALSE(is_tick(timer(1, 1)));
+  EXPECT_FALSE(is_tick({at(1), TimerInput::OfInstance{}}));
+  EXPECT_FALSE(is_tick({at(1), TimerInput::OfGroupedEvent{1}}));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,189 @@
+// An engine without its thread, on a faulty store (faulty_store.h) and with ports that note what
+// they are asked to do, for the tests of the parts of the loop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/definition/loader.h"
+#include "orchestrator/loop/after_commit.h"
+#include "orchestrator/loop/recovery.h"
+#include "orchestrator/loop/work_applier.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "scenarios/virtual_clock.h"
+#include "tests/unit/support/batch_store.h"
+#include "tests/unit/support/faulty_store.h"
+#include "tests/unit/support/recorders.h"
+
+namespace millrace {
+
+class RecordingPublisher final : public Publisher {
+ public:
+  void publish(NatsMessage message, Done) override { sent.push_back(std::move(message)); }
+
+  std::vector<NatsMessage> sent;
+};
+
+/// An engine, and what it needs.
+struct ThreadlessEngine {
+  ThreadlessEngine(Environment& environment, const Clock& clock, uint8_t& last_id,
+                   const EngineOptions& options)
+      : engine({.environment = environment,
+                .clock = clock,
+                .publisher = publisher,
+                .functions = runner,
+                .webhooks = sender,
+                .definitions = definitions,
+                .make_id = [&last_id](TimePoint) { return numbered_id(++last_id); },
+                .id_key = "key",
+                .begun_tasks = begun},
+               options, intake) {}
+
+  /// As at a start.
+  Status load() {
+    TRY(check_store(engine));
+    TRY(engine.outbox.load(engine.tx, engine.damages.noting()));
+    unfinished = TRY(millrace::load(engine, read));
+    return {};
+  }
+  FollowingTurns perform(std::vector<AfterCommit> actions, bool sends = false) {
+    return millrace::perform({.outbox = engine.outbox,
+                              .tasks = engine.tasks,
+                              .evaluate = evaluate,
+                              .intake = intake,
+                              .end_waiters = end_waiters,
+                              .sends = sends},
+                             std::move(actions));
+  }
+
+  struct Asked {
+    Evaluation evaluation;
+    std::function<void(EvaluationResult)> done;
+  };
+  std::vector<Asked> asked;  ///< of the workers
+  Evaluator evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+    asked.push_back({std::move(evaluation), std::move(done)});
+  };
+  RecordingPublisher publisher;
+  RecordingRunner runner;
+  RecordingSender sender;
+  DefinitionCache definitions{load_stored};
+  BegunTasks begun;
+  Intake intake;
+  EngineState engine;
+  WorkApplier applier{engine, intake};
+  EndWaiters end_waiters{engine.tx, engine.catalog};
+  std::atomic<uint64_t> read = 0;         ///< living instances, by the last load()
+  std::vector<ContinueInput> unfinished;  ///< as the last load() found them
+};
+
+class EngineTest : public FaultyStoreTest {
+ protected:
+  EngineTest() {
+    tx.reset();  // the engine has its own
+    restart();
+  }
+
+  /// The process begins anew.
+  void restart(const EngineOptions& options = {}) {
+    made.reset();
+    made.emplace(*environment, clock, last_id, options);
+    const Status loaded = made->load();
+    ASSERT_TRUE(loaded) << loaded.error().message;
+  }
+  ThreadlessEngine& rig() { return *made; }
+  EngineState& engine() { return made->engine; }
+  NamespaceNumber default_space() {
+    return engine().catalog.find_namespace(kDefaultNamespace).value_or(NamespaceNumber(0));
+  }
+
+  // Inputs.
+
+  EventInput event(const std::string& type, std::optional<TimePoint> stamped = std::nullopt) {
+    const uint64_t number = ++sequence;
+    return {.space = "default",
+            .sequence = number,
+            .stamped = stamped.value_or(clock.now()),
+            .event = EncodedEvent({.id = std::to_string(number), .source = "/s", .type = type})};
+  }
+  CommandInput command(Command one) { return {++requests, std::move(one)}; }
+  static Command application(const std::string& text) {
+    const auto workflow = load_stored(text);
+    EXPECT_TRUE(workflow) << workflow.error().message;
+    return ApplyWorkflow{.space = "default", .text = text, .workflow = workflow.value_or(nullptr)};
+  }
+  static Command starting(const std::string& workflow, Json input = Json::object()) {
+    return StartInstance{.space = "default", .workflow = workflow, .input = std::move(input)};
+  }
+
+  // Batches.
+
+  TurnState turn() const { return {.now = clock.now(), .backlog = backlog}; }
+  /// One batch, not brought to disk. What is too much for it is in `left`.
+  Status apply(Work& work, const TurnState& state) {
+    left = {};
+    outcome = TRY(rig().applier.apply(work, left, state));
+    return {};
+  }
+  /// Brings it to disk. Its actions are in `outcome`, and not performed.
+  Status commit_batch() {
+    TRY(engine().tx.commit());
+    engine().batches.begin();
+    backlog = outcome.backlog;
+    return {};
+  }
+  Status try_run(Work work, const TurnState& state) {
+    TRY(apply(work, state));
+    return commit_batch();
+  }
+  void run(Work work, const std::optional<TurnState>& state = std::nullopt) {
+    const Status done = try_run(std::move(work), state.value_or(turn()));
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  void run(Command one) {
+    Work work;
+    work.commands.push_back(command(std::move(one)));
+    run(std::move(work));
+    for (const Answer& answer : actions_of<Answer>(outcome)) {
+      EXPECT_TRUE(answer.result) << answer.result.error().message;
+    }
+  }
+  void deliver(std::vector<Delivery> deliveries) {
+    Work work;
+    work.deliveries = std::move(deliveries);
+    run(std::move(work));
+  }
+  /// Starts an instance, and hands out its task if it has one.
+  InstanceId start(const std::string& workflow, Json input = Json::object()) {
+    run(starting(workflow, std::move(input)));
+    const InstanceId id = numbered_id(last_id);
+    for (const StartTask& task : actions_of<StartTask>(outcome)) engine().tasks.hand_out(task);
+    return id;
+  }
+  /// As it is stored, living or ended.
+  std::string status_of(const InstanceId& id) {
+    const auto instance = read_instance(engine().tx, default_space(), id);
+    if (!instance || !*instance) return "none";
+    return std::string(to_string((*instance)->status));
+  }
+
+  VirtualClock clock;
+  uint8_t last_id = 0;    ///< of the instances that were made
+  uint64_t sequence = 0;  ///< of the last event
+  uint64_t requests = 0;
+  Backlog backlog;       ///< of the last batch
+  BatchOutcome outcome;  ///< likewise
+  Work left;             ///< likewise
+
+ private:
+  std::optional<ThreadlessEngine> made;
+};
+
+}  // namespace millrace

@@ -1,0 +1,162 @@
+// Queries about what waits for events: starts on the first page, then instances, newest first.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ListenerQueriesTest : public QueryTest {
+ protected:
+  static constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: eventXor, events: [{event: {type: paid}}, {event: {type: gone}}]}
+)";
+  static constexpr const char* kStarts = R"(
+id: starts
+start: {type: eventsXor, events: [{type: left, context: {key: k1}}, {type: right}]}
+states:
+- {id: end, type: noop}
+)";
+
+  ListenerQueriesTest() : waits(apply(kWaits)) {}
+
+  /// An instance that listens for these types.
+  Instance listening(uint8_t number, const std::vector<std::string>& types) const {
+    Instance instance = waiting_instance(waits, number);
+    for (const std::string& type : types) {
+      instance.listeners.push_back({.entry = 0, .filter = {.type = type}});
+    }
+    return instance;
+  }
+  static Ask list(size_t limit, std::string cursor = "", std::string ns = "default") {
+    return [=](Queries& queries, const View& view) {
+      return queries.listeners(view, ns, limit, cursor);
+    };
+  }
+  Json items() { return answer(list(100))["items"]; }
+  /// The types that the items of each page of that size listen for.
+  std::vector<std::vector<std::string>> types(size_t limit) {
+    return pages("type", limit, [](auto& queries, auto& view, size_t most, auto cursor) {
+      return queries.listeners(view, "default", most, cursor);
+    });
+  }
+
+  const WorkflowNumber waits;
+};
+
+TEST_F(ListenerQueriesTest, ListEachEventOfAStart) {
+  apply(kStarts);
+  EXPECT_EQ(answer(list(100)), Json::parse(R"({"items": [
+    {"kind": "start", "workflow": "starts", "type": "left", "context": {"key": {"pattern": "k1"}}},
+    {"kind": "start", "workflow": "starts", "type": "right", "context": {}}], "next": null})"));
+}
+
+TEST_F(ListenerQueriesTest, ListTheStartOfTheNewestRevision) {
+  apply(kStarts);
+  apply("id: starts\nstart: {type: event, event: {type: up}}\nstates:\n- {id: a, type: noop}\n");
+  EXPECT_THAT(types(100), ElementsAre(ElementsAre("up")));
+  apply("id: starts\nstates:\n- {id: a, type: noop}\n");
+  EXPECT_THAT(items(), IsEmpty());
+}
+
+TEST_F(ListenerQueriesTest, ListWhereAnInstanceListens) {
+  Instance instance = listening(1, {"paid", "gone"});
+  instance.listeners[0].filter.predicates = {
+      {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "o1"}};
+  instance.timers = {{TimerKind::kStateTimeout, now + seconds(5)}};
+  store(instance);
+  store(waiting_instance(waits, 2));  // it listens for nothing
+  EXPECT_EQ(items(), Json::parse(R"([
+    {"kind": "instance", "workflow": "waits", "state": "wait", "type": "paid",
+     "instance": "00000000-0000-0000-0000-000000000001",
+     "deadline": "2023-11-14T22:13:25.000Z", "context": {"order": {"equals": "o1"}}},
+    {"kind": "instance", "workflow": "waits", "state": "wait", "type": "gone",
+     "instance": "00000000-0000-0000-0000-000000000001",
+     "deadline": "2023-11-14T22:13:25.000Z", "context": {}}])"));
+}
+
+TEST_F(ListenerQueriesTest, WithholdWhatASealedInstanceComparesWith) {
+  Instance instance = listening(1, {"paid"});
+  instance.sealed = true;
+  instance.listeners[0].filter.predicates = {
+      {.attribute = "order", .kind = Predicate::Kind::kPattern, .text = "4711"}};
+  store(instance);
+  EXPECT_EQ(items()[0]["context"], (Json{{"order", {{"pattern", "(sealed)"}}}}));
+}
+
+TEST_F(ListenerQueriesTest, ListStartsBeforeInstancesAndTheseNewestFirst) {
+  apply(kStarts);
+  store(listening(1, {"one"}));
+  store(listening(2, {"two"}));
+  store(listening(3, {"three"}));
+  EXPECT_THAT(types(100), ElementsAre(ElementsAre("left", "right", "three", "two", "one")));
+  EXPECT_THAT(types(3),
+              ElementsAre(ElementsAre("left", "right", "three"), ElementsAre("two", "one")));
+}
+
+TEST_F(ListenerQueriesTest, PutAnInstanceAtLeastOnEachPage) {
+  apply(kStarts);
+  store(listening(1, {"one", "uno", "un"}));
+  store(listening(2, {"two"}));
+  EXPECT_THAT(types(1),
+              ElementsAre(ElementsAre("left", "right", "two"), ElementsAre("one", "uno", "un")))
+      << "starts, and the listeners of one instance, stay on their page";
+}
+
+TEST_F(ListenerQueriesTest, NameANextPageOnlyWhereAnotherInstanceListens) {
+  store(waiting_instance(waits, 1));
+  store(listening(2, {"two"}));
+  EXPECT_EQ(answer(list(1))["next"], nullptr);
+  store(listening(1, {"one"}));
+  EXPECT_EQ(answer(list(1))["next"], to_string(numbered_id(2)));
+}
+
+TEST_F(ListenerQueriesTest, PassOverADamagedInstance) {
+  for (const uint8_t number : {1, 2, 3}) store(listening(number, {std::to_string(number)}));
+  damage(Table::kLive, head_key(listening(2, {})));
+  Instance elsewhere = listening(3, {"3"});
+  elsewhere.state = 1;
+  store(elsewhere);
+  EXPECT_THAT(types(1), ElementsAre(ElementsAre("1")));
+}
+
+TEST_F(ListenerQueriesTest, AreThoseOfTheirNamespace) {
+  Instance other = listening(1, {"other"});
+  other.space = create_namespace("shop");
+  store(other);
+  EXPECT_THAT(items(), IsEmpty());
+  EXPECT_EQ(answer(list(100, "", "shop"))["items"].size(), 1U);
+}
+
+TEST_F(ListenerQueriesTest, RefuseWhatNamesNothing) {
+  EXPECT_EQ(outcome(list(1, "", "none")), "namespace.not_found");
+  EXPECT_EQ(outcome(list(1, "nonsense")), "id.malformed");
+}
+
+TEST_F(ListenerQueriesTest, FailWhereTheDefinitionOfAStartIsDamaged) {
+  store(listening(1, {"one"}));
+  const Revision starts{apply(kStarts), 1};
+  damage(Table::kDefinitions, definition_key(starts));
+  EXPECT_EQ(outcome(list(100)), kDamagedRow);
+  EXPECT_EQ(outcome(list(100, to_string(numbered_id(9)))), "found")
+      << "behind the first page there are no starts";
+}
+
+TEST_F(ListenerQueriesTest, FailWhereAReadFails) {
+  apply(kStarts);
+  for (const uint8_t number : {1, 2, 3}) store(listening(number, {"paid", "gone"}));
+  store(ended(waiting_instance(waits, 4), InstanceStatus::kComplete));
+  expect_each_read_to_count(list(100));
+  expect_each_read_to_count(list(1));
+  expect_each_read_to_count(list(1, to_string(numbered_id(3))));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,96 @@
+// Queries about namespaces: their settings as they are stored, and what is wrong with them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/batch/commands/settings_warnings.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+class NamespaceQueriesTest : public QueryTest {
+ protected:
+  NamespaceQueriesTest() {
+    now += std::chrono::hours(1);
+    create_namespace("shop");
+  }
+
+  void store_settings(const std::string& name, const std::string& text) {
+    auto record = read_namespace(*tx, name);
+    ASSERT_TRUE(record && *record);
+    (*record)->settings = text;
+    write_namespace(*tx, name, **record);
+    commit();
+  }
+  static Result<Json> namespaces(Queries& queries, const View& view) {
+    return queries.namespaces(view);
+  }
+  static Result<Json> unreadable(Queries& queries, const View& view) {
+    return queries.unreadable_settings(view);
+  }
+  /// What is listed of the namespace `shop`.
+  Json shop() { return answer(namespaces)["items"][1]; }
+};
+
+TEST_F(NamespaceQueriesTest, ListEachNamespaceByName) {
+  set_settings({{"lifecycle", true}});
+  EXPECT_EQ(answer(namespaces), Json::parse(R"({"items": [
+    {"name": "default", "createdAt": "2023-11-14T22:13:20.000Z", "settings": {"lifecycle": true}},
+    {"name": "shop", "createdAt": "2023-11-14T23:13:20.000Z"}]})"));
+}
+
+TEST_F(NamespaceQueriesTest, LeaveOutSettingsThatSayNothing) {
+  for (const char* const text : {"", "{}"}) {
+    store_settings("shop", text);
+    EXPECT_EQ(shop(), (Json{{"name", "shop"}, {"createdAt", "2023-11-14T23:13:20.000Z"}})) << text;
+  }
+}
+
+TEST_F(NamespaceQueriesTest, ShowSettingsThatCannotBeReadWithWhatIsWrong) {
+  const std::pair<const char*, Json> rows[] = {
+      {"{", "{"},
+      {"[1]", Json::array({1})},
+      {R"({"services": 5})", {{"services", 5}}},
+      {R"({"later": true})", {{"later", true}}},
+  };
+  for (const auto& [text, shown] : rows) {
+    store_settings("shop", text);
+    const Json item = shop();
+    EXPECT_EQ(item["settings"], shown) << text;
+    EXPECT_EQ(item["settingsError"], read_settings(text).error().message) << text;
+    EXPECT_FALSE(item.contains("settingsWarnings")) << text;
+  }
+}
+
+TEST_F(NamespaceQueriesTest, WarnOfSettingsThatDoNotDoWhatTheySay) {
+  const Json settings = Json::parse(R"({"services": {"mail": {"maxRuntime": "30"}}})");
+  store_settings("shop", dump_json(settings));
+  const Json warnings = shop()["settingsWarnings"];
+  EXPECT_EQ(warnings, settings_warnings(settings));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0]["path"], "services.mail.maxRuntime");
+  EXPECT_FALSE(shop().contains("settingsError"));
+}
+
+TEST_F(NamespaceQueriesTest, NameTheNamespacesWhoseSettingsCannotBeRead) {
+  EXPECT_EQ(answer(unreadable), Json::array());
+  store_settings("shop", R"({"later": true})");
+  set_settings({{"lifecycle", true}});
+  const std::string why = read_settings(R"({"later": true})").error().message;
+  EXPECT_EQ(answer(unreadable), Json::array({{{"namespace", "shop"}, {"error", why}}}));
+}
+
+TEST_F(NamespaceQueriesTest, FailWhereTheRowOfANamespaceIsDamaged) {
+  damage(Table::kNamespaces, "shop");
+  EXPECT_EQ(outcome(namespaces), kDamagedRow);
+  EXPECT_EQ(outcome(unreadable), kDamagedRow);
+}
+
+TEST_F(NamespaceQueriesTest, FailWhereAReadFails) {
+  store_settings("shop", "{");
+  expect_each_read_to_count(namespaces);
+  expect_each_read_to_count(unreadable);
+}
+
+}  // namespace
+}  // namespace millrace

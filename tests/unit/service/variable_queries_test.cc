@@ -1,0 +1,183 @@
+// Queries about variables and secrets: lists by key, and the value of a variable that is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class VariableQueriesTest : public QueryTest {
+ protected:
+  static constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}}
+)";
+
+  VariableQueriesTest() : waits(apply(kWaits)) { store(waiting_instance(waits, 1)); }
+
+  void set(const VariableOwner& owner, const std::string& key, const Variable& variable) {
+    write_variable(*tx, {owner, key}, variable);
+    commit();
+  }
+  VariableOwner of_namespace() const {
+    return {.scope = VariableScope::kNamespace, .space = space};
+  }
+  VariableOwner of_workflow() const {
+    return {.scope = VariableScope::kWorkflow, .space = space, .workflow = waits};
+  }
+  VariableOwner of_instance() const {
+    return {.scope = VariableScope::kInstance, .space = space, .instance = numbered_id(1)};
+  }
+  void put_secret(const std::string& name) {
+    write_secret(*tx, space, name, "4711");
+    commit();
+  }
+
+  static Ask list(const VariablePlace& place, size_t limit = 100, std::string cursor = "") {
+    return [=](Queries& queries, const View& view) {
+      return queries.variables(view, place, limit, cursor);
+    };
+  }
+  /// The bytes of a variable.
+  static Ask one(const VariablePlace& place, std::string key) {
+    return [=](Queries& queries, const View& view) -> Result<Json> {
+      return Json(TRY(queries.variable(view, place, key)).bytes);
+    };
+  }
+  static Ask secrets(size_t limit = 100, std::string cursor = "", std::string ns = "default") {
+    return [=](Queries& queries, const View& view) {
+      return queries.secrets(view, ns, limit, cursor);
+    };
+  }
+
+  const WorkflowNumber waits;
+  const VariablePlace in_namespace{.space = "default"};
+  const VariablePlace in_workflow{.space = "default", .workflow = "waits"};
+  const VariablePlace in_instance{.space = "default", .instance = numbered_id(1)};
+};
+
+TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachByKey) {
+  set(of_namespace(), "b", {.content_type = "text/plain", .bytes = "value"});
+  set(of_namespace(), "a", {.content_type = "", .bytes = ""});
+  set(of_namespace(), "c", {.content_type = "text/plain", .bytes = "4711", .sealed = true});
+  EXPECT_EQ(answer(list(in_namespace)), Json::parse(R"({"items": [
+    {"key": "a", "size": 0, "contentType": ""},
+    {"key": "b", "size": 5, "contentType": "text/plain"},
+    {"key": "c", "size": 4, "contentType": "text/plain", "sealed": true}], "next": null})"));
+}
+
+TEST_F(VariableQueriesTest, AreThoseOfTheirOwner) {
+  set(of_namespace(), "a", {.bytes = "of the namespace"});
+  set(of_workflow(), "a", {.bytes = "of the workflow"});
+  set(of_instance(), "a", {.bytes = "of the instance"});
+  EXPECT_EQ(answer(one(in_namespace, "a")), "of the namespace");
+  EXPECT_EQ(answer(one(in_workflow, "a")), "of the workflow");
+  EXPECT_EQ(answer(one(in_instance, "a")), "of the instance");
+  for (const VariablePlace& place : {in_namespace, in_workflow, in_instance}) {
+    EXPECT_EQ(answer(list(place))["items"].size(), 1U);
+  }
+  create_namespace("shop");
+  EXPECT_THAT(answer(list({.space = "shop"}))["items"], IsEmpty());
+}
+
+TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheKeyOfTheLast) {
+  for (const char* const key : {"a", "b", "c"}) set(of_workflow(), key, {.bytes = "value"});
+  const auto keys = [&](size_t limit) {
+    return pages("key", limit, [&](auto& queries, auto& view, size_t most, auto cursor) {
+      return queries.variables(view, in_workflow, most, cursor);
+    });
+  };
+  EXPECT_THAT(keys(1), ElementsAre(ElementsAre("a"), ElementsAre("b"), ElementsAre("c")));
+  EXPECT_THAT(keys(2), ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
+  EXPECT_THAT(keys(3), ElementsAre(ElementsAre("a", "b", "c")));
+  EXPECT_EQ(answer(list(in_workflow, 2))["next"], "b");
+  EXPECT_EQ(answer(list(in_workflow, 9, "bb"))["items"][0]["key"], "c")
+      << "the key of the cursor need not be there any more";
+}
+
+TEST_F(VariableQueriesTest, TellTheBytesOfAVariableWithTheirType) {
+  const Variable variable{.content_type = "image/png", .bytes = std::string("\0\xff", 2)};
+  set(of_instance(), "picture", variable);
+  DefinitionCache loaded(load_stored);
+  Queries queries(loaded, begun);
+  EXPECT_EQ(queries.variable(*Snapshot::take(*environment), in_instance, "picture"), variable);
+}
+
+TEST_F(VariableQueriesTest, TellNobodyASealedVariable) {
+  set(of_instance(), "card", {.bytes = "4711", .sealed = true});
+  const Result<Json> found = ask(one(in_instance, "card"));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, "variable.sealed");
+  EXPECT_THAT(found.error().message, testing::Not(testing::HasSubstr("4711")));
+}
+
+TEST_F(VariableQueriesTest, SayWhatIsNotThere) {
+  const std::pair<VariablePlace, const char*> rows[] = {
+      {in_namespace, "variable.not_found"},
+      {in_workflow, "variable.not_found"},
+      {in_instance, "variable.not_found"},
+      {{.space = "none"}, "namespace.not_found"},
+      {{.space = "default", .workflow = "none"}, "workflow.not_found"},
+      {{.space = "default", .instance = numbered_id(9)}, "instance.not_found"},
+  };
+  for (const auto& [place, code] : rows) {
+    EXPECT_EQ(outcome(one(place, "a")), code);
+    const bool has_owner = std::string_view(code) == "variable.not_found";
+    EXPECT_EQ(outcome(list(place)), has_owner ? "found" : code);
+  }
+  EXPECT_EQ(outcome(secrets(9, "", "none")), "namespace.not_found");
+}
+
+TEST_F(VariableQueriesTest, FailWhereARowIsDamaged) {
+  set(of_namespace(), "a", {.bytes = "value"});
+  std::string key;
+  tx->scan(Table::kVariables, {}, [&](std::string_view found, std::string_view) {
+    key = found;
+    return true;
+  });
+  damage(Table::kVariables, key);
+  EXPECT_EQ(outcome(one(in_namespace, "a")), kDamagedRow);
+  EXPECT_EQ(outcome(list(in_namespace)), kDamagedRow);
+  EXPECT_EQ(outcome(list(in_namespace, 9, "a")), "found") << "it is behind that row";
+}
+
+TEST_F(VariableQueriesTest, ListSecretsByNameAndNeverTellTheirValues) {
+  create_namespace("shop");
+  for (const char* const name : {"c", "a", "b"}) put_secret(name);
+  EXPECT_EQ(answer(secrets()), Json::parse(R"({
+    "items": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "next": null})"));
+  const auto names = pages("name", 2, [](auto& queries, auto& view, size_t most, auto cursor) {
+    return queries.secrets(view, "default", most, cursor);
+  });
+  EXPECT_THAT(names, ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
+  EXPECT_EQ(answer(secrets(2))["next"], "b");
+  EXPECT_THAT(answer(secrets(9, "", "shop"))["items"], IsEmpty());
+}
+
+TEST_F(VariableQueriesTest, ListASecretWhoseRowIsDamaged) {
+  put_secret("a");
+  damage(Table::kSecrets, rows::space_prefix(space) + "a");
+  EXPECT_EQ(answer(secrets())["items"], Json::array({{{"name", "a"}}}));
+}
+
+TEST_F(VariableQueriesTest, FailWhereAReadFails) {
+  put_secret("a");
+  expect_each_read_to_count(secrets());
+  for (const VariableOwner& owner : {of_namespace(), of_workflow(), of_instance()}) {
+    set(owner, "a", {.bytes = "value"});
+  }
+  for (const VariablePlace& place : {in_namespace, in_workflow, in_instance}) {
+    expect_each_read_to_count(list(place));
+    expect_each_read_to_count(one(place, "a"));
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,239 @@
+// Queries about workflows and their schedules: the newest revision of each, its older ones, the
+// ticks to come.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::IsEmpty;
+
+class WorkflowQueriesTest : public QueryTest {
+ protected:
+  static constexpr const char* kOrder = R"(
+id: order
+name: Orders
+description: takes orders
+version: "7"
+start: {type: event, event: {type: ordered}}
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, transition: end}
+- {id: end, type: noop}
+)";
+  static constexpr const char* kShorter = "id: order\nstates:\n- {id: end, type: noop}\n";
+  static constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: "CRON_TZ=Europe/Vienna 0 7 * * *"}
+states:
+- {id: end, type: noop}
+)";
+  static constexpr const char* kNeverTicks = R"(
+id: never
+start: {type: scheduled}
+states:
+- {id: end, type: noop}
+)";
+
+  WorkflowQueriesTest() : order(apply(kOrder)) {}
+
+  /// Applies kTicks, to tick from now on.
+  WorkflowNumber apply_ticks() {
+    const WorkflowNumber ticks = apply(kTicks);
+    write_schedule(*tx, ticks, {.from = now, .last = std::nullopt});
+    commit();
+    return ticks;
+  }
+  void pause(WorkflowNumber workflow) {
+    catalog.pause_workflow(*tx, workflow, true);
+    commit_catalog();
+  }
+
+  static Result<Json> list(Queries& queries, const View& view) {
+    return queries.workflows(view, "default");
+  }
+  static Result<Json> list_schedules(Queries& queries, const View& view) {
+    return queries.schedules(view, "default");
+  }
+  static Ask one(std::string id, std::string ns = "default") {
+    return [=](Queries& queries, const View& view) { return queries.workflow(view, ns, id); };
+  }
+  static Ask revisions(std::string id, std::string ns = "default") {
+    return [=](Queries& queries, const View& view) { return queries.revisions(view, ns, id); };
+  }
+  static Ask schedule(std::string id, std::string ns = "default") {
+    return [=](Queries& queries, const View& view) { return queries.schedule(view, ns, id); };
+  }
+
+  const WorkflowNumber order;
+};
+
+TEST_F(WorkflowQueriesTest, ListThoseOfTheNamespaceById) {
+  const NamespaceNumber shop = create_namespace("shop");
+  write_workflow(*tx, shop, "hidden", {.number = WorkflowNumber(99), .latest = 1});
+  commit();
+  now += std::chrono::hours(1);
+  pause(apply("id: alone\nstates:\n- {id: end, type: noop}\n"));
+  EXPECT_EQ(answer(list), Json::parse(R"({"items": [
+    {"id": "alone", "revision": 1, "start": "default", "name": "", "paused": true,
+     "updatedAt": "2023-11-14T23:13:20.000Z"},
+    {"id": "order", "revision": 1, "start": "event", "name": "Orders", "paused": false,
+     "updatedAt": "2023-11-14T22:13:20.000Z"}]})"));
+}
+
+TEST_F(WorkflowQueriesTest, NameTheKindOfEachStart) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"default", "{type: default}"},
+      {"event", "{type: event, event: {type: a}}"},
+      {"eventsXor", "{type: eventsXor, events: [{type: a}, {type: b}]}"},
+      {"eventsAnd", "{type: eventsAnd, events: [{type: a}, {type: b}]}"},
+      {"scheduled", "{type: scheduled, cron: '0 7 * * *'}"},
+  };
+  for (const auto& [kind, start] : rows) {
+    apply(std::string("id: started\nstart: ") + start + "\nstates:\n- {id: end, type: noop}\n");
+    EXPECT_EQ(answer(one("started"))["start"], kind);
+    EXPECT_EQ(answer(list)["items"][1]["start"], kind);
+  }
+}
+
+TEST_F(WorkflowQueriesTest, ShowOneWithItsStatesAndItsText) {
+  EXPECT_EQ(answer(one("order")),
+            (Json{{"id", "order"},
+                  {"revision", 1},
+                  {"name", "Orders"},
+                  {"description", "takes orders"},
+                  {"version", "7"},
+                  {"start", "event"},
+                  {"states", Json::parse(R"([{"id": "wait", "type": "consumeEvent"},
+                                             {"id": "end", "type": "noop"}])")},
+                  {"paused", false},
+                  {"updatedAt", "2023-11-14T22:13:20.000Z"},
+                  {"definition", kOrder}}));
+}
+
+TEST_F(WorkflowQueriesTest, ShowTheNewestRevision) {
+  now += std::chrono::hours(1);
+  apply(kShorter);
+  for (const Json& shown : {answer(one("order")), answer(list)["items"][0]}) {
+    EXPECT_EQ(shown["revision"], 2);
+    EXPECT_EQ(shown["start"], "default");
+    EXPECT_EQ(shown["updatedAt"], "2023-11-14T23:13:20.000Z");
+  }
+  EXPECT_EQ(answer(one("order"))["definition"], kShorter);
+}
+
+TEST_F(WorkflowQueriesTest, ListRevisionsNewestFirst) {
+  now += std::chrono::hours(1);
+  apply(kShorter);
+  const auto item = [](int number, const char* time, const char* text) {
+    return Json{{"revision", number}, {"createdAt", time}, {"definition", text}};
+  };
+  EXPECT_EQ(answer(revisions("order")), (Json{{"items",
+                                               {item(2, "2023-11-14T23:13:20.000Z", kShorter),
+                                                item(1, "2023-11-14T22:13:20.000Z", kOrder)}}}));
+}
+
+TEST_F(WorkflowQueriesTest, PassOverARevisionThatIsDamaged) {
+  apply(kShorter);
+  damage(Table::kDefinitions, definition_key({order, 2}));
+  const Json items = answer(revisions("order"))["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["revision"], 1);
+}
+
+TEST_F(WorkflowQueriesTest, ListSchedulesWithTheirNextTick) {
+  apply_ticks();
+  pause(apply(kNeverTicks));
+  EXPECT_EQ(answer(list_schedules), Json::parse(R"({"items": [
+    {"workflow": "never", "paused": true},
+    {"workflow": "ticks", "paused": false, "cron": "CRON_TZ=Europe/Vienna 0 7 * * *",
+     "zone": "Europe/Vienna", "nextTick": "2023-11-15T06:00:00.000Z"}]})"));
+  EXPECT_EQ(answer(schedule("never")), (Json{{"workflow", "never"}, {"paused", true}}));
+}
+
+TEST_F(WorkflowQueriesTest, ShowAScheduleWithItsNextFiveTicks) {
+  const WorkflowNumber ticks = apply_ticks();
+  Json expected = answer(list_schedules)["items"][0];
+  expected["upcoming"] = {"2023-11-15T06:00:00.000Z", "2023-11-16T06:00:00.000Z",
+                          "2023-11-17T06:00:00.000Z", "2023-11-18T06:00:00.000Z",
+                          "2023-11-19T06:00:00.000Z"};
+  EXPECT_EQ(answer(schedule("ticks")), expected);
+  const TimePoint tick = now + std::chrono::hours(24);
+  write_schedule(*tx, ticks, {.from = tick, .last = tick});
+  commit();
+  const Json later = answer(schedule("ticks"));
+  EXPECT_EQ(later["lastTick"], "2023-11-15T22:13:20.000Z");
+  EXPECT_EQ(later["nextTick"], "2023-11-16T06:00:00.000Z");
+  EXPECT_EQ(later["upcoming"][0], later["nextTick"]);
+}
+
+TEST_F(WorkflowQueriesTest, SayWhatIsNotThere) {
+  EXPECT_EQ(outcome(one("none")), "workflow.not_found");
+  EXPECT_EQ(outcome(one("order", "none")), "namespace.not_found");
+  EXPECT_EQ(outcome(revisions("none")), "workflow.not_found");
+  EXPECT_EQ(outcome(revisions("order", "none")), "namespace.not_found");
+  EXPECT_EQ(outcome(schedule("none")), "workflow.not_found");
+  EXPECT_EQ(outcome(schedule("order", "none")), "namespace.not_found");
+  EXPECT_EQ(outcome(schedule("order")), "schedule.not_found");
+  for (const auto method : {&Queries::workflows, &Queries::schedules}) {
+    EXPECT_EQ(outcome([&](Queries& queries, const View& view) {
+                return (queries.*method)(view, "none");
+              }),
+              "namespace.not_found");
+  }
+}
+
+TEST_F(WorkflowQueriesTest, AreEmptyInANamespaceWithoutWorkflows) {
+  create_namespace("shop");
+  for (const auto method : {&Queries::workflows, &Queries::schedules}) {
+    const Json found =
+        answer([&](Queries& queries, const View& view) { return (queries.*method)(view, "shop"); });
+    EXPECT_EQ(found, (Json{{"items", Json::array()}}));
+  }
+}
+
+TEST_F(WorkflowQueriesTest, FailWhereTheScheduleIsMissingOrDamaged) {
+  const WorkflowNumber ticks = apply(kTicks);
+  EXPECT_EQ(outcome(schedule("ticks")), kDamagedRow);
+  EXPECT_EQ(outcome(list_schedules), kDamagedRow);
+  damage(Table::kSchedules, rows::workflow_prefix(ticks));
+  EXPECT_EQ(outcome(schedule("ticks")), kDamagedRow);
+}
+
+TEST_F(WorkflowQueriesTest, FailWhereTheDefinitionIsMissingOrDamaged) {
+  const auto expect_damage = [&](const char* what) {
+    EXPECT_EQ(outcome(one("order")), kDamagedRow) << what;
+    EXPECT_EQ(outcome(list), kDamagedRow) << what;
+    EXPECT_EQ(outcome(schedule("order")), kDamagedRow) << what;
+    EXPECT_EQ(outcome(list_schedules), kDamagedRow) << what;
+  };
+  const Revision revision{order, 1};
+  damage(Table::kDefinitions, definition_key(revision));
+  expect_damage("it does not decode");
+  write_definition(*tx, revision, {.created_at = now, .text = "id: order\n"});
+  commit();
+  expect_damage("it does not load");
+  drop(Table::kDefinitions, definition_key(revision));
+  expect_damage("it is missing");
+  EXPECT_THAT(answer(revisions("order"))["items"], IsEmpty());
+}
+
+TEST_F(WorkflowQueriesTest, FailWhereTheRowOfAWorkflowIsDamaged) {
+  damage(Table::kWorkflows, rows::space_prefix(space) + "order");
+  for (const Ask& query :
+       {Ask(list), Ask(list_schedules), one("order"), revisions("order"), schedule("order")}) {
+    EXPECT_EQ(outcome(query), kDamagedRow);
+  }
+}
+
+TEST_F(WorkflowQueriesTest, FailWhereAReadFails) {
+  apply_ticks();
+  for (const Ask& query :
+       {Ask(list), Ask(list_schedules), one("order"), revisions("order"), schedule("ticks")}) {
+    expect_each_read_to_count(query);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

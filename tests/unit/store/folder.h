@@ -1,4 +1,0 @@
-// Where the tests of the store find their folder.
-#pragma once
-
-#include "tests/support/folder.h"
