@@ -1,4 +1,6 @@
 // Queries about workflows and their schedules.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "orchestrator/service/queries.h"
@@ -12,6 +14,13 @@ namespace {
 /// The number of ticks that the query about one schedule answers.
 constexpr size_t kUpcoming = 5;
 
+/// The row of a definition. That it is loaded does not say that the row is still there.
+Result<DefinitionRecord> stored_definition(const View& view, Revision revision) {
+  auto stored = TRY(read_definition(view, revision));
+  if (!stored) return tl::unexpected(damaged_definition(revision, "it is missing"));
+  return *std::move(stored);
+}
+
 }  // namespace
 
 Result<Json> Queries::workflows(const View& view, std::string_view space) {
@@ -20,13 +29,13 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
   for (const auto& [id, record] : known) {
     const Revision revision{record.number, record.latest};
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
-    const auto stored = TRY(read_definition(view, revision));
+    const DefinitionRecord stored = TRY(stored_definition(view, revision));
     items.push_back({{"id", id},
                      {"revision", record.latest},
                      {"start", to_string(workflow->start.kind)},
                      {"name", workflow->name},
                      {"paused", record.paused},
-                     {"updatedAt", format_rfc3339(stored->created_at)}});
+                     {"updatedAt", format_rfc3339(stored.created_at)}});
   }
   return Json{{"items", std::move(items)}};
 }
@@ -35,7 +44,7 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
   const WorkflowRecord record = TRY(find_workflow(view, space, id));
   const Revision revision{record.number, record.latest};
   const auto workflow = TRY(definitions_.find_or_load(view, revision));
-  const auto stored = TRY(read_definition(view, revision));
+  const DefinitionRecord stored = TRY(stored_definition(view, revision));
   Json states = Json::array();
   for (const auto& state : workflow->states) {
     states.push_back({{"id", state->common().id}, {"type", state->common().type}});
@@ -48,8 +57,8 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
               {"start", to_string(workflow->start.kind)},
               {"states", std::move(states)},
               {"paused", record.paused},
-              {"updatedAt", format_rfc3339(stored->created_at)},
-              {"definition", stored->text}};
+              {"updatedAt", format_rfc3339(stored.created_at)},
+              {"definition", stored.text}};
 }
 
 Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {

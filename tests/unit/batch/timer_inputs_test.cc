@@ -48,10 +48,12 @@ id: evaluates
 states:
 - {id: wait, type: consumeEvent, event: {type: go, context: {a: 'jq([.b | limit(1; .[])])'}}}
 )";
-constexpr const char* kComputes = R"(
-id: computes
+constexpr const char* kEvaluatesInput = R"(
+id: evaluates-input
+functions:
+- {id: charge, type: knative-namespace, service: charge}
 states:
-- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})'}
+- {id: pay, type: action, action: {function: charge, input: 'jq([.b | limit(1; .[])])'}}
 )";
 constexpr const char* kGroups = R"(
 id: groups
@@ -257,9 +259,9 @@ TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
   const InstanceId listens = begin(kWaits);
   const InstanceId pays = begin(kPays);
   const InstanceId evaluates = begin(kEvaluates);
-  const InstanceId computes = begin(kComputes);
+  const InstanceId evaluates_input = begin(kEvaluatesInput);
   ASSERT_EQ(status_of(evaluates), "running");
-  ASSERT_EQ(status_of(computes), "running");
+  ASSERT_EQ(status_of(evaluates_input), "running");
   const struct {
     const char* what;
     TimerInput input;
@@ -270,7 +272,7 @@ TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
       {"a delay", timer(listens, TimerKind::kDelay, hours(1)), false},
       {"another attempt", timer(listens, TimerKind::kRetry, hours(1)), false},
       {"who evaluates what to wait for", timer(evaluates, TimerKind::kKill, hours(1)), true},
-      {"who evaluates something else", timer(computes, TimerKind::kKill, hours(1)), false},
+      {"who evaluates something else", timer(evaluates_input, TimerKind::kKill, hours(1)), false},
       {"who waits for a call", timer(pays, TimerKind::kCalls, hours(1)), false},
       {"who is not there", timer(numbered_id(99), TimerKind::kKill, hours(1)), false},
       {"a lifespan", {now, TimerInput::OfGroupedEvent{1}}, true},

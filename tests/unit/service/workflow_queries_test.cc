@@ -219,6 +219,17 @@ TEST_F(WorkflowQueriesTest, FailWhereTheDefinitionIsMissingOrDamaged) {
   EXPECT_THAT(answer(revisions("order"))["items"], IsEmpty());
 }
 
+TEST_F(WorkflowQueriesTest, FailWhereTheRowOfALoadedDefinitionIsMissing) {
+  Queries with_loaded(definitions, begun);  // the engine's, which has loaded it
+  drop(Table::kDefinitions, definition_key({order, 1}));
+  const Snapshot view = *Snapshot::take(*environment);
+  for (const Result<Json>& found :
+       {with_loaded.workflow(view, "default", "order"), with_loaded.workflows(view, "default")}) {
+    ASSERT_FALSE(found) << *found;
+    EXPECT_EQ(found.error().code, kDamagedRow);
+  }
+}
+
 TEST_F(WorkflowQueriesTest, FailWhereTheRowOfAWorkflowIsDamaged) {
   damage(Table::kWorkflows, rows::space_prefix(space) + "order");
   for (const Ask& query :
