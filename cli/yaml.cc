@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/characters.h"
 #include "cli/output.h"
 
 namespace millrace {
@@ -13,13 +13,14 @@ constexpr std::array<std::string_view, 11> kWords = {"null", "true", "false", "y
 
 /// Whether the text can stand without quotes; rather too seldom.
 bool is_plain(const std::string& text) {
-  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return false;
-  const bool letters = std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+  if (text.empty() || !is_letter(text[0])) return false;
+  const bool letters = std::all_of(text.begin(), text.end(), [](char c) {
+    return is_in_name(c) || c == '-' || c == '.' || c == '/';
   });
   std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   return letters && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 

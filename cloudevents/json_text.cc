@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// The place behind the string that begins at `at`; npos if it does not end.
 size_t end_of_string(std::string_view text, size_t at) {
@@ -26,7 +26,7 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_json_space(text_[at_])) ++at_;
   }
 
   bool take(char c) {
@@ -64,7 +64,7 @@ class Scanner {
     } else {
       // A byte order mark, which the parser would skip, is not the beginning of a value.
       if (static_cast<unsigned char>(first) >= 0x80) return false;
-      while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != ',' &&
+      while (at_ < text_.size() && !is_json_space(text_[at_]) && text_[at_] != ',' &&
              text_[at_] != ']' && text_[at_] != '}') {
         ++at_;
       }
@@ -181,7 +181,7 @@ std::string compact_json(std::string_view text) {
   out.reserve(text.size());
   size_t copied = 0;
   for_each_outside_strings(text, [&](size_t at) {
-    if (!is_space(text[at])) return;
+    if (!is_json_space(text[at])) return;
     out.append(text, copied, at - copied);
     copied = at + 1;
   });

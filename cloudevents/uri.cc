@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "base/byte_set.h"
+#include "base/characters.h"
 
 namespace millrace {
 namespace {
 
-bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// Unreserved characters and sub-delims, and what some parts have beside them.
@@ -58,7 +57,7 @@ bool is_authority(std::string_view text) {
 /// The scheme without its colon; nullopt if the text does not begin with one.
 std::optional<std::string_view> scheme_of(std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon == 0 || !is_alpha(text.front())) {
+  if (colon == std::string_view::npos || colon == 0 || !is_letter(text.front())) {
     return std::nullopt;
   }
   const std::string_view scheme = text.substr(0, colon);

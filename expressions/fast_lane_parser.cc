@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/characters.h"
 #include "expressions/fast_lane_node.h"
 #include "expressions/jq_syntax.h"
 
@@ -15,10 +16,6 @@ constexpr int kMaxNesting = 64;
 /// than 256 deep.
 constexpr int kMaxConstructions = 100;
 constexpr size_t kMaxDigits = 15;  // every integer of as many digits is a double
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool continues_name(char c) { return begins_name(c) || is_digit(c); }
 
 /// Words that jq's lexer does not take for a name.
 bool is_keyword(std::string_view word) {
@@ -370,7 +367,7 @@ class Parser {
       if (!is_digit(peek())) return std::nullopt;
       while (is_digit(peek())) ++at_;
     }
-    if (at_ - begin > kMaxDigits || continues_name(peek()) || peek() == '.') return std::nullopt;
+    if (at_ - begin > kMaxDigits || is_in_name(peek()) || peek() == '.') return std::nullopt;
     double value = 0;
     std::from_chars(text_.data() + begin, text_.data() + at_, value);
     if (value == std::floor(value)) return constant(static_cast<int64_t>(value));
@@ -424,7 +421,7 @@ class Parser {
 
   std::string_view take_name() {
     const size_t begin = at_;
-    while (continues_name(peek())) ++at_;
+    while (is_in_name(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/similar_names.h"
 #include "expressions/jq_syntax.h"
 
@@ -16,9 +16,6 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Words of jq behind which a value has to come.
 constexpr std::string_view kOpeningWords[] = {"and",  "or",      "if",  "then",  "elif",

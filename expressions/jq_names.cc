@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace millrace {
 namespace {
-
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_in_name(char c) { return begins_name(c) || is_digit(c); }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -39,7 +36,7 @@ class Reader {
  private:
   void read_token() {
     const char c = rest_.front();
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+    if (is_space(c)) {
       rest_.remove_prefix(1);
     } else if (c == '#') {
       sure_ = false;

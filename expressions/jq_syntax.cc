@@ -1,12 +1,13 @@
 #include "expressions/jq_syntax.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "base/characters.h"
 
 namespace millrace {
 namespace {
@@ -23,8 +24,6 @@ char closer_of(char opener) {
       return '}';
   }
 }
-
-bool is_in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Whether a path goes on behind this: `a.b`, `[0].b`.
 bool ends_term(char c) { return is_in_name(c) || c == ']' || c == ')' || c == '"' || c == '?'; }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/check.h"
 #include "expressions/jq_syntax.h"
 
@@ -29,13 +30,6 @@ struct Object {
 struct Node {
   std::variant<Json, Whole, Parts, Array, Object> value;
 };
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 Json assembled(const Node& node, std::span<const Json> results) {
   if (const auto* constant = std::get_if<Json>(&node.value)) return *constant;

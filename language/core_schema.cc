@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace millrace {
 namespace {
 
@@ -21,8 +23,6 @@ bool is_one_of(std::string_view text, const std::array<std::string_view, N>& wor
   }
   return false;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 size_t count_digits(std::string_view text) {
   size_t count = 0;

@@ -1,7 +1,6 @@
 #include "language/error_codes.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace millrace {
 namespace {

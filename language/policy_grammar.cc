@@ -6,7 +6,7 @@
 namespace millrace::grammar {
 namespace {
 
-constexpr Kind kind_of(RetryKey::Unit unit) {
+constexpr Kind kind_of_unit(RetryKey::Unit unit) {
   switch (unit) {
     case RetryKey::Unit::kCount:
     case RetryKey::Unit::kMilliseconds:
@@ -32,7 +32,7 @@ constexpr std::array<KeyRule, N> rules_of(const std::array<RetryKey, N>& keys, b
     const RetryKey& key = keys[i];
     rules[i] = {
         .name = key.name,
-        .kind = kind_of(key.unit),
+        .kind = kind_of_unit(key.unit),
         .meaning = key.meaning,
         .list = key.unit == RetryKey::Unit::kPatterns || key.unit == RetryKey::Unit::kCodes,
         .required = key.required,

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/excerpt.h"
 #include "policies/duration.h"
 
@@ -51,8 +52,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNamed = 
 }};
 constexpr std::string_view kEvery = "@every";
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 bool is_word(std::string_view text, std::string_view word) {
   return std::equal(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
     return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
@@ -79,12 +78,6 @@ std::optional<std::string_view> behind_zone_mark(std::string_view text) {
     if (text.starts_with(mark)) return text.substr(mark.size());
   }
   return std::nullopt;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace

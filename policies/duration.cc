@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/excerpt.h"
 
 namespace millrace {
@@ -45,10 +46,6 @@ constexpr std::array kIsoDateUnits =
     std::to_array<Unit>({{"Y", 0, 12}, {"M", 0, 1}, {"W", 7 * kDay}, {"D", kDay}});
 constexpr std::array kIsoTimeUnits =
     std::to_array<Unit>({{"H", kHour}, {"M", kMinute}, {"S", kSecond}});
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /// Each step answers whether to go on; where it does not, error_ says why.
 class Parser {

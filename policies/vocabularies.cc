@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/check.h"
 #include "base/excerpt.h"
 
@@ -68,13 +69,6 @@ void add_default(const RetryKey& key, WrittenRetry& written) {
     case Part::kNever:
       break;
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 }  // namespace

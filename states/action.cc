@@ -34,7 +34,7 @@ class ActionState final : public CallingState {
   bool async_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_action(StateFields& fields, StateCommon common) {
   Action action;
   fields.required_object(
       "action", [&](StateFields& nested) { action = Action::load(nested, common.retries); });
@@ -44,6 +44,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kActionState{.name = "action", .load = load};
+const StateType kActionState{.name = "action", .load = load_action};
 
 }  // namespace millrace

@@ -31,12 +31,12 @@ class ConsumeEvent final : public State {
   EventPattern pattern_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_consume_event(StateFields& fields, StateCommon common) {
   return std::make_unique<ConsumeEvent>(std::move(common), fields.required_event("event"));
 }
 
 }  // namespace
 
-const StateType kConsumeEventState{.name = "consumeEvent", .load = load};
+const StateType kConsumeEventState{.name = "consumeEvent", .load = load_consume_event};
 
 }  // namespace millrace

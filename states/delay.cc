@@ -23,12 +23,12 @@ class Delay final : public State {
   Span duration_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_delay(StateFields& fields, StateCommon common) {
   return std::make_unique<Delay>(std::move(common), fields.required_duration("duration"));
 }
 
 }  // namespace
 
-const StateType kDelayState{.name = "delay", .load = load};
+const StateType kDelayState{.name = "delay", .load = load_delay};
 
 }  // namespace millrace

@@ -46,7 +46,7 @@ std::optional<MessageFormat> load_message(StateFields& fields) {
   return std::move(*message);
 }
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_error(StateFields& fields, StateCommon common) {
   std::string code = fields.plain().required_identifier("error");
   const std::optional<MessageFormat> message = load_message(fields);
   std::optional<std::vector<Template>> args = fields.commands("args");
@@ -65,6 +65,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kErrorState{.name = "error", .load = load};
+const StateType kErrorState{.name = "error", .load = load_error};
 
 }  // namespace millrace

@@ -51,7 +51,7 @@ class EventAnd final : public State {
   std::vector<EventPattern> patterns_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_event_and(StateFields& fields, StateCommon common) {
   std::vector<EventPattern> patterns;
   fields.required_list("events",
                        [&](StateFields& entry) { patterns.push_back(entry.event_of_entry()); });
@@ -60,6 +60,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kEventAndState{.name = "eventAnd", .load = load};
+const StateType kEventAndState{.name = "eventAnd", .load = load_event_and};
 
 }  // namespace millrace

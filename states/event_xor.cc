@@ -35,7 +35,7 @@ class EventXor final : public State {
   std::vector<EventPattern> patterns_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_event_xor(StateFields& fields, StateCommon common) {
   std::vector<EventPattern> patterns;
   fields.required_list("events", [&](StateFields& entry) {
     patterns.push_back(entry.event_of_entry());
@@ -46,6 +46,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kEventXorState{.name = "eventXor", .load = load};
+const StateType kEventXorState{.name = "eventXor", .load = load_event_xor};
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ class Foreach final : public CallingState {
   Action action_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_foreach(StateFields& fields, StateCommon common) {
   Template array = fields.required_query("array");
   Action action;
   fields.required_object(
@@ -66,6 +66,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kForeachState{.name = "foreach", .load = load};
+const StateType kForeachState{.name = "foreach", .load = load_foreach};
 
 }  // namespace millrace

@@ -149,7 +149,7 @@ void load_context(StateFields& fields, EventTemplate& event) {
   });
 }
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_generate_event(StateFields& fields, StateCommon common) {
   EventTemplate event;
   fields.required_object("event", [&](StateFields& definition) {
     event.type = definition.required_text("type");
@@ -166,6 +166,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kGenerateEventState{.name = "generateEvent", .load = load};
+const StateType kGenerateEventState{.name = "generateEvent", .load = load_generate_event};
 
 }  // namespace millrace

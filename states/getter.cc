@@ -48,7 +48,7 @@ class Getter final : public State {
   std::vector<VariableReference> variables_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_getter(StateFields& fields, StateCommon common) {
   std::vector<VariableReference> variables;
   std::set<std::string> keys;
   fields.required_list("variables", [&](StateFields& entry) {
@@ -65,6 +65,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kGetterState{.name = "getter", .load = load};
+const StateType kGetterState{.name = "getter", .load = load_getter};
 
 }  // namespace millrace

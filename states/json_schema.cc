@@ -92,8 +92,8 @@ constexpr auto kKeywords = std::to_array<Keyword>({
     {"writeOnly", Shape::kBoolean},
 });
 
-constexpr std::array<std::string_view, 7> kTypes = {"array",  "boolean", "integer", "null",
-                                                    "number", "object",  "string"};
+constexpr std::array<std::string_view, 7> kSchemaTypes = {"array",  "boolean", "integer", "null",
+                                                          "number", "object",  "string"};
 
 bool is_number(const Node& node) {
   return node.kind == Node::Kind::kInt || node.kind == Node::Kind::kFloat;
@@ -256,11 +256,13 @@ class Checker {
 
   void type(const Node& node, const std::string& path) {
     if (node.kind != Node::Kind::kString) return wrong_type(node, path, "the name of a type");
-    if (std::find(kTypes.begin(), kTypes.end(), node.text) != kTypes.end()) return;
+    if (std::find(kSchemaTypes.begin(), kSchemaTypes.end(), node.text) != kSchemaTypes.end())
+      return;
     findings_.error(
         "schema.value", path, node.at,
-        fmt::format("{} is no type; there are {}{}", in_quotes(node.text), fmt::join(kTypes, ", "),
-                    did_you_mean(node.text, {kTypes.begin(), kTypes.end()})));
+        fmt::format("{} is no type; there are {}{}", in_quotes(node.text),
+                    fmt::join(kSchemaTypes, ", "),
+                    did_you_mean(node.text, {kSchemaTypes.begin(), kSchemaTypes.end()})));
   }
 
   void pattern(const std::string& text, const std::string& path, Position at) {

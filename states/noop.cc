@@ -11,12 +11,12 @@ class Noop final : public State {
   Outcome enter(Visit&) const override { return Leave{}; }
 };
 
-std::unique_ptr<const State> load(StateFields&, StateCommon common) {
+std::unique_ptr<const State> load_noop(StateFields&, StateCommon common) {
   return std::make_unique<Noop>(std::move(common));
 }
 
 }  // namespace
 
-const StateType kNoopState{.name = "noop", .load = load};
+const StateType kNoopState{.name = "noop", .load = load_noop};
 
 }  // namespace millrace

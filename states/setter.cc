@@ -77,7 +77,7 @@ Template load_value(StateFields& entry) {
   return entry.command("value").value_or(Template());
 }
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_setter(StateFields& fields, StateCommon common) {
   std::vector<Setting> settings;
   fields.required_list("variables", [&](StateFields& entry) {
     Setting setting{.variable = variable_reference(entry)};
@@ -90,6 +90,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kSetterState{.name = "setter", .load = load};
+const StateType kSetterState{.name = "setter", .load = load_setter};
 
 }  // namespace millrace

@@ -22,7 +22,7 @@ class Switch final : public State {
   std::vector<Template> conditions_;
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_switch(StateFields& fields, StateCommon common) {
   std::vector<Template> conditions;
   fields.required_list("conditions", [&](StateFields& entry) {
     conditions.push_back(entry.required_query("condition"));
@@ -34,6 +34,6 @@ std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
 
 }  // namespace
 
-const StateType kSwitchState{.name = "switch", .load = load};
+const StateType kSwitchState{.name = "switch", .load = load_switch};
 
 }  // namespace millrace

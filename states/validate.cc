@@ -27,13 +27,13 @@ class Validate final : public State {
   std::optional<Template> subject_;  ///< none: the whole data
 };
 
-std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
+std::unique_ptr<const State> load_validate(StateFields& fields, StateCommon common) {
   std::string schema = fields.required_schema("schema");
   return std::make_unique<Validate>(std::move(common), std::move(schema), fields.query("subject"));
 }
 
 }  // namespace
 
-const StateType kValidateState{.name = "validate", .load = load};
+const StateType kValidateState{.name = "validate", .load = load_validate};
 
 }  // namespace millrace

@@ -33,10 +33,6 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
-/// thousands of them.
-constexpr size_t kComparedEntries = 100;
-
 /// The program of a field whose bare string is one.
 std::string_view program_of(std::string_view text) {
   text = trimmed(text);

@@ -22,10 +22,6 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
-/// thousands of them.
-constexpr size_t kComparedEntries = 100;
-
 constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
 constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 

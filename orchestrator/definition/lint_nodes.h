@@ -7,17 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/characters.h"
 #include "language/document.h"
 #include "language/grammar.h"
 #include "language/walk.h"
 
 namespace millrace {
 
-inline std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
+/// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
+/// thousands of them.
+inline constexpr size_t kComparedEntries = 100;
 
 /// The value of a key; null if the mapping does not have it.
 inline const Node* value_of(const Node& node, std::string_view key) {

@@ -22,7 +22,7 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
+bool mentions_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
 
 struct LongestFirst {
   bool operator()(const std::string& a, const std::string& b) const {
@@ -217,7 +217,7 @@ class QueryLinter {
       }
     }
     const std::string_view program = trimmed(value.text);
-    if (program.empty() || program == "." || has_jq(program)) return;
+    if (program.empty() || program == "." || mentions_jq(program)) return;
     findings_.note("lint.bare_jq", place.path, value.at,
                    "a bare text is a jq program in this field only",
                    fmt::format("write jq({})", program.size() > 40 ? "…" : program));
@@ -230,7 +230,7 @@ class QueryLinter {
       check_values(member.value, path_of(path, member.key));
     }
     if (node.kind != Node::Kind::kString) return;
-    if (has_jq(node.text)) {
+    if (mentions_jq(node.text)) {
       const auto text = Template::literal_or_jq(node.text, Template::Dot::kLiteral);
       if (text) check_programs(*text, node, path);
       return;
@@ -246,7 +246,7 @@ class QueryLinter {
   /// The text of an error, whose queries stand in `args`.
   void check_message(const Node& value, const std::string& path) {
     const auto query =
-        has_jq(value.text) ? find_query(value.text) : query_in_text(trimmed(value.text));
+        mentions_jq(value.text) ? find_query(value.text) : query_in_text(trimmed(value.text));
     if (!query) return;
     findings_.warning("lint.literal_jq", path, value.at,
                       fmt::format("{} is text here and not jq", in_quotes(query->text)),
@@ -309,7 +309,7 @@ class QueryLinter {
     const Node& value = member.value;
     const std::string name = to_lower(member.key);
     const bool is_text = value.kind == Node::Kind::kString;
-    if (is_text && has_jq(value.text)) {
+    if (is_text && mentions_jq(value.text)) {
       const auto text = Template::literal_or_jq(value.text, Template::Dot::kLiteral);
       if (!text) return;
       check_programs(*text, value, path);

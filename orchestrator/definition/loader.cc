@@ -263,27 +263,26 @@ class Loader {
   }
 
   Start read_start(Fields& fields) {
-    using Kind = Start::Kind;
     StateFields state(fields, context_);
     Start start;
     start.state = state.transition("state").value_or(0);
-    const std::optional<Kind> kind = read_start_kind(fields);
+    const std::optional<Start::Kind> kind = read_start_kind(fields);
     if (!kind) {
       // What else may stand here depends on the type.
       fields.pass_over();
       return start;
     }
     start.kind = *kind;
-    if (start.kind == Kind::kScheduled) {
+    if (start.kind == Start::Kind::kScheduled) {
       start.cron = read_cron(fields);
-    } else if (start.kind == Kind::kEvent) {
+    } else if (start.kind == Start::Kind::kEvent) {
       start.events.push_back(state.required_start_event("event"));
-    } else if (start.kind != Kind::kDefault) {
+    } else if (start.kind != Start::Kind::kDefault) {
       state.required_list("events", [&](StateFields& entry) {
         start.events.push_back(entry.start_event_of_entry());
       });
     }
-    if (start.kind == Kind::kEventsAnd) {
+    if (start.kind == Start::Kind::kEventsAnd) {
       start.lifespan = fields.duration("lifespan");
       read_correlate(fields, start);
     }
@@ -291,15 +290,14 @@ class Loader {
   }
 
   static std::optional<Start::Kind> read_start_kind(Fields& fields) {
-    using Kind = Start::Kind;
     if (!fields.require("type")) return std::nullopt;
-    return fields.one_of<Kind>("type", {{"default", Kind::kDefault},
-                                        {"scheduled", Kind::kScheduled},
-                                        {"event", Kind::kEvent},
-                                        {"eventsXor", Kind::kEventsXor},
-                                        {"eventXor", Kind::kEventsXor},
-                                        {"eventsAnd", Kind::kEventsAnd},
-                                        {"eventAnd", Kind::kEventsAnd}});
+    return fields.one_of<Start::Kind>("type", {{"default", Start::Kind::kDefault},
+                                               {"scheduled", Start::Kind::kScheduled},
+                                               {"event", Start::Kind::kEvent},
+                                               {"eventsXor", Start::Kind::kEventsXor},
+                                               {"eventXor", Start::Kind::kEventsXor},
+                                               {"eventsAnd", Start::Kind::kEventsAnd},
+                                               {"eventAnd", Start::Kind::kEventsAnd}});
   }
 
   static std::optional<Cron> read_cron(Fields& fields) {

@@ -1,9 +1,8 @@
 #include "orchestrator/definition/query_lookalikes.h"
 
-#include <cctype>
-
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/json.h"
 #include "expressions/jq_syntax.h"
 #include "language/grammar.h"
@@ -12,16 +11,12 @@
 namespace millrace {
 namespace {
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 /// How much of a text a mend repeats, in bytes.
 constexpr size_t kMostOfText = 40;
 
 bool is_shown(const Lookalike& one) {
   return !one.query.empty() && one.query.size() <= kMostOfText;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Where it stands, from `from` on, without a backslash before it, which makes it a pattern's own.
 size_t find_unescaped(std::string_view text, std::string_view what, size_t from = 0) {

@@ -1,5 +1,6 @@
 // Definitions that leave something of each kind in memory and in the store: listeners, timers,
-// groups, schedules, subflows, tasks, delayed events. For the tests of lost batches.
+// groups, schedules, subflows, tasks, evaluations, generated and delayed events. For the tests of
+// lost batches.
 #pragma once
 
 namespace millrace {
@@ -56,6 +57,19 @@ inline constexpr const char* kReminds = R"(
 id: reminds
 states:
 - {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
+)";
+
+inline constexpr const char* kComputesThenWaits = R"(
+id: computes
+states:
+- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})', transition: wait}
+- {id: wait, type: consumeEvent, event: {type: computed}}
+)";
+
+inline constexpr const char* kTells = R"(
+id: tells
+states:
+- {id: tell, type: generateEvent, event: {type: told, source: /t}}
 )";
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "orchestrator/definition/loader.h"
 #include "policies/duration.h"
 #include "tests/tables/event_text.h"
@@ -23,12 +24,6 @@ constexpr std::string_view kDoes = "=>";
 /// Before what goes on with the line above, behind a space.
 constexpr std::string_view kFold = "..";
 constexpr size_t kColumns = 5;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;

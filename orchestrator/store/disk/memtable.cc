@@ -32,8 +32,8 @@ struct Memtable::Node {
 };
 
 std::optional<std::string_view> Memtable::Version::value() const {
-  if (size == kDeleted) return std::nullopt;
-  return std::string_view(reinterpret_cast<const char*>(this + 1), size);
+  if (size_ == kDeleted) return std::nullopt;
+  return std::string_view(reinterpret_cast<const char*>(this + 1), size_);
 }
 
 Memtable::Memtable() : head_(make_node({}, kMaxHeight)) { bytes_ = 0; }
@@ -64,9 +64,9 @@ const Memtable::Version* Memtable::make_version(uint64_t commit,
                                                 const Version* older) {
   const size_t size = value ? value->size() : 0;
   auto* const version = new (allocate(sizeof(Version) + size)) Version;
-  version->commit = commit;
-  version->size = value ? size : Version::kDeleted;
-  version->older = older;
+  version->commit_ = commit;
+  version->size_ = value ? size : Version::kDeleted;
+  version->older_ = older;
   if (size > 0) std::memcpy(version + 1, value->data(), size);
   return version;
 }
@@ -111,7 +111,7 @@ Memtable::Node* Memtable::at_or_after(std::string_view key) const {
 
 const Memtable::Version* Memtable::version_at(const Node& node, uint64_t commit) {
   const Version* version = node.newest.load(std::memory_order_acquire);
-  while (version != nullptr && version->commit > commit) version = version->older;
+  while (version != nullptr && version->commit_ > commit) version = version->older_;
   return version;
 }
 

@@ -28,9 +28,9 @@ class Memtable {
     friend class Memtable;
     static constexpr size_t kDeleted = SIZE_MAX;
 
-    uint64_t commit;
-    size_t size;  ///< of the value, whose bytes follow; or kDeleted
-    const Version* older;
+    uint64_t commit_;
+    size_t size_;  ///< of the value, whose bytes follow; or kDeleted
+    const Version* older_;
   };
 
   class Cursor;

@@ -56,13 +56,13 @@ Status PageFile::read_metas(const std::filesystem::path& path) {
   }
   size = static_cast<uint64_t>(found.st_size);
   const Meta first = TRY(read_meta(path, 0));
-  if (first.magic == kMagic && first.format != kFormat) {
+  if (first.magic == kLmdbMagic && first.format != kLmdbFormat) {
     // Not one damaged number: all that LMDB knows of a later format is there.
     const Meta same = TRY(read_meta(path, 1));
-    if (same.magic == kMagic && same.format == first.format) {
+    if (same.magic == kLmdbMagic && same.format == first.format) {
       return fail("store.version",
                   fmt::format("{} has LMDB format {}, this millrace reads {}{}", path.string(),
-                              first.format, kFormat, advice_for("store.version")));
+                              first.format, kLmdbFormat, advice_for("store.version")));
     }
   }
   if (damage) return {};

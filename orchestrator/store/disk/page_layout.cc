@@ -29,11 +29,11 @@ Meta load_meta(std::string_view page) {
 }
 
 std::string fault_of(const Meta& meta, uint64_t number) {
-  if (meta.magic != kMagic) {
-    return fmt::format("the magic is {:08x}, expected {:08x}", meta.magic, kMagic);
+  if (meta.magic != kLmdbMagic) {
+    return fmt::format("the magic is {:08x}, expected {:08x}", meta.magic, kLmdbMagic);
   }
-  if (meta.format != kFormat) {
-    return fmt::format("the LMDB format is {}, expected {}", meta.format, kFormat);
+  if (meta.format != kLmdbFormat) {
+    return fmt::format("the LMDB format is {}, expected {}", meta.format, kLmdbFormat);
   }
   if (meta.number != number || meta.flags != kMeta) {
     return fmt::format("its head has number {} and flags {:#x}, expected {} and {:#x}", meta.number,

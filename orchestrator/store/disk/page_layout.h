@@ -44,8 +44,8 @@ inline constexpr uint64_t kNoPage = ~uint64_t{0};
 inline constexpr uint64_t kMostPages = uint64_t{1} << 48;
 inline constexpr size_t kMostDepth = 32;
 
-inline constexpr uint32_t kMagic = 0xBEEFC0DE;
-inline constexpr uint32_t kFormat = 1;
+inline constexpr uint32_t kLmdbMagic = 0xBEEFC0DE;
+inline constexpr uint32_t kLmdbFormat = 1;
 
 inline constexpr uint16_t kBranch = 0x01;
 inline constexpr uint16_t kLeaf = 0x02;

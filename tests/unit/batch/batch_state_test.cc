@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// The settings of a namespace that wants all told, by NATS and to two URLs.
-constexpr const char* kTells = R"({
+constexpr const char* kWebhooks = R"({
   "lifecycle": true,
   "webhooks": [{"url": "http://all"}, {"url": "http://ends", "types": ["*.completed", "*.failed"]}]})";
 
@@ -180,7 +180,7 @@ TEST_F(BatchStateTest, SealsWhatASealedInstanceAsksFor) {
     }
     EXPECT_EQ(read_delayed(*tx, *draft.last(Counter::kDelayed)).value()->sealed, sealed);
   }
-  set_settings(Json::parse(kTells));
+  set_settings(Json::parse(kWebhooks));
   tell();
   EXPECT_TRUE(read_hook(*tx, 1).value()->sealed);
   EXPECT_TRUE(actions_of<NumberedMessage>(outcome).at(0).record.sealed);
@@ -211,7 +211,7 @@ TEST_F(BatchStateTest, SaysInADeadLetterWhichNamespaceItWasFor) {
 TEST_F(BatchStateTest, TellsWhatItsNamespaceWantsToldAndWhere) {
   tell();
   EXPECT_THAT(outbox_subjects(), IsEmpty()) << "nobody wants to hear of it";
-  set_settings(Json::parse(kTells));
+  set_settings(Json::parse(kWebhooks));
   instance.revision.workflow = define("id: orders\nstates: [{id: a, type: noop}]").number;
   tell();
   EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.lifecycle.default.orders.started",
@@ -226,7 +226,7 @@ TEST_F(BatchStateTest, TellsWhatItsNamespaceWantsToldAndWhere) {
 }
 
 TEST_F(BatchStateTest, NumbersNothingTwiceThoughReadsFailBefore) {
-  set_settings(Json::parse(kTells));
+  set_settings(Json::parse(kWebhooks));
   stage(Publish{.space = space, .event = told()});
   commit_draft();
   const auto before = rows();

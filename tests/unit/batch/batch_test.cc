@@ -9,7 +9,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
-#include "tests/unit/support/batch_store.h"
+#include "tests/unit/batch/draft_fixture.h"
 
 namespace millrace {
 namespace {
@@ -21,14 +21,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
+constexpr const char* kStartedWaitsAnHour = R"(
 id: waits
 start: {type: event, event: {type: begin}}
 states:
 - {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
 )";
 
-constexpr const char* kPays = R"(
+constexpr const char* kCharges = R"(
 id: pays
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -36,18 +36,11 @@ states:
 - {id: pay, type: action, action: {function: charge}}
 )";
 
-constexpr const char* kTells = R"(
+constexpr const char* kTellsTwice = R"(
 id: tells
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t, data: 1}, transition: later}
 - {id: later, type: generateEvent, delay: PT10S, event: {type: told, source: /t, data: 2}}
-)";
-
-constexpr const char* kTicks = R"(
-id: ticks
-start: {type: scheduled, cron: '0 * * * *'}
-states:
-- {id: done, type: noop}
 )";
 
 /// An input of a batch, and when it is applied.
@@ -160,7 +153,7 @@ class BatchTest : public BatchStoreTest {
 // Events.
 
 TEST_F(BatchTest, StartsAnInstanceWithTheEventThatItsWorkflowStartsWith) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events, 1U);
   EXPECT_EQ(outcome.counts.instances_started, 1U);
@@ -172,7 +165,7 @@ TEST_F(BatchTest, StartsAnInstanceWithTheEventThatItsWorkflowStartsWith) {
 }
 
 TEST_F(BatchTest, WakesAnInstanceOnceWithAnEventThatComesTwice) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   run(event("go", "3"));
   EXPECT_EQ(outcome.counts.instances_woken, 2U);
@@ -189,7 +182,7 @@ TEST_F(BatchTest, WritesNothingForEventsThatConcernNobody) {
   EXPECT_EQ(outcome.counts.events_unmatched, 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
   EXPECT_EQ(read_cursor(*tx)->sequence, 0U) << "it may be read again";
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   EXPECT_EQ(read_cursor(*tx)->sequence, 1U) << "with the next thing that is written";
   for (int i = 0; i < 100; ++i) run(event("other", "1"));
   EXPECT_GT(read_cursor(*tx)->sequence, 30U) << "or after a while";
@@ -213,7 +206,7 @@ TEST_F(BatchTest, MakesDeadLettersOfWhatItCannotUse) {
 
 TEST_F(BatchTest, WorksAnEventWithTooManyTargetsOffBatchByBatch) {
   make_batch({.woken = 3, .woken_later = 2});
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   for (int i = 0; i < 5; ++i) run(event("begin", std::to_string(i)));
   run(event("go", "go"));
   EXPECT_TRUE(outcome.backlog.has_steps);
@@ -232,7 +225,7 @@ TEST_F(BatchTest, WorksAnEventWithTooManyTargetsOffBatchByBatch) {
 
 TEST_F(BatchTest, IsFullWhenItHasWokenAsManyAsItMay) {
   make_batch({.woken = 2});
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   EXPECT_FALSE(batch->is_full());
   ASSERT_TRUE(apply(event("go", "3")));
@@ -242,7 +235,7 @@ TEST_F(BatchTest, IsFullWhenItHasWokenAsManyAsItMay) {
 }
 
 TEST_F(BatchTest, GoesOnBehindThePositionOfAnOpenedStream) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   const Cursor elsewhere{.stream_created = 9, .sequence = 40, .stamped = now};
   batch->stream_opened(elsewhere);
   run(event("begin", "1"));
@@ -254,7 +247,7 @@ TEST_F(BatchTest, GoesOnBehindThePositionOfAnOpenedStream) {
 // Timers.
 
 TEST_F(BatchTest, FiresATimerThatAnInstanceHasAndNoOther) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run(event("begin", "1"));
   const auto timers = due(now + hours(1));
   ASSERT_THAT(timers, SizeIs(1));
@@ -272,7 +265,7 @@ TEST_F(BatchTest, FiresATimerThatAnInstanceHasAndNoOther) {
 }
 
 TEST_F(BatchTest, PublishesADelayedEventWhenItsTimeComes) {
-  must(application(kTells));
+  must(application(kTellsTwice));
   start("tells");
   EXPECT_THAT(outbox_subjects(), SizeIs(1));
   EXPECT_EQ(rows_of(Table::kDelayed), 1U);
@@ -291,7 +284,7 @@ TEST_F(BatchTest, PublishesADelayedEventWhenItsTimeComes) {
 // Tasks.
 
 TEST_F(BatchTest, EndsATaskWithItsResultAndItsVariables) {
-  must(application(kPays));
+  must(application(kCharges));
   const InstanceId id = start("pays");
   ASSERT_THAT(actions_of<StartTask>(outcome), SizeIs(1));
   const InstanceId task = actions_of<StartTask>(outcome)[0].task;
@@ -313,7 +306,7 @@ TEST_F(BatchTest, EndsATaskWithItsResultAndItsVariables) {
 }
 
 TEST_F(BatchTest, TellsHowLongATaskWaitedForItsWorker) {
-  must(application(kPays));
+  must(application(kCharges));
   start("pays");
   const StartTask task = actions_of<StartTask>(outcome).at(0);
   tasks.hand_out(task);
@@ -330,7 +323,7 @@ TEST_F(BatchTest, TellsHowLongATaskWaitedForItsWorker) {
 TEST_F(BatchTest, RefusesOneCommandAndGoesOnWithTheOthers) {
   const uint64_t first = request + 1;
   run({command(StartInstance{.space = "default", .workflow = "none", .input = Json::object()}),
-       command(application(kWaits))});
+       command(application(kStartedWaitsAnHour))});
   std::map<uint64_t, std::string> answers;
   for (const Answer& one : actions_of<Answer>(outcome)) {
     answers[one.request] = one.result ? "ok" : one.result.error().code;
@@ -356,7 +349,7 @@ TEST_F(BatchTest, GoesOnWithAnInstanceThatWasNotFinished) {
 // What is set aside.
 
 TEST_F(BatchTest, FailsAnInstanceThatTheProcessDiesOf) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run(event("begin", "1"));
   EXPECT_FALSE(*batch->set_aside(now, space, numbered_id(99)));
   EXPECT_TRUE(*batch->set_aside(now, space, numbered_id(1)));
@@ -383,7 +376,7 @@ TEST_F(BatchTest, MakesADeadLetterOfADeliveryThatWasGivenUp) {
 // Lost batches.
 
 TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run(event("begin", "1"));
   const auto before = rows();
   const Cursor at = batch->cursor();
@@ -398,7 +391,7 @@ TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
 }
 
 TEST_F(BatchTest, WhoseCommitFailsHasItsEffectWhenItIsAppliedAgain) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   const std::vector<Input> inputs{event("begin", "1"), event("begin", "2")};
   const auto before = rows();
   fails_commit = true;
@@ -413,7 +406,7 @@ TEST_F(BatchTest, WhoseCommitFailsHasItsEffectWhenItIsAppliedAgain) {
 }
 
 TEST_F(BatchTest, SurvivesFailingReadsOfEvents) {
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   EXPECT_GE(survive_read_faults({event("begin", "1"), event("begin", "2")}), 1U);
   EXPECT_THAT(stored_living(), SizeIs(2));
   EXPECT_GE(survive_read_faults({event("go", "3")}), 2U);
@@ -422,8 +415,8 @@ TEST_F(BatchTest, SurvivesFailingReadsOfEvents) {
 }
 
 TEST_F(BatchTest, SurvivesFailingReadsOfTimers) {
-  must(application(kWaits));
-  must(application(kTells));
+  must(application(kStartedWaitsAnHour));
+  must(application(kTellsTwice));
   run(event("begin", "1"));
   start("tells");
   now += hours(1);
@@ -436,7 +429,7 @@ TEST_F(BatchTest, SurvivesFailingReadsOfTimers) {
 }
 
 TEST_F(BatchTest, SurvivesFailingReadsOfWhatTasksTell) {
-  must(application(kPays));
+  must(application(kCharges));
   const InstanceId id = start("pays");
   const InstanceId task = actions_of<StartTask>(outcome).at(0).task;
   EXPECT_GE(survive_read_faults({told(task, TaskStarted()), told(task, TaskEnded{.result = "7"})}),
@@ -446,7 +439,7 @@ TEST_F(BatchTest, SurvivesFailingReadsOfWhatTasksTell) {
 }
 
 TEST_F(BatchTest, SurvivesFailingReadsOfCommands) {
-  EXPECT_GE(survive_read_faults({command(application(kPays))}), 1U);
+  EXPECT_GE(survive_read_faults({command(application(kCharges))}), 1U);
   EXPECT_TRUE(answer());
   EXPECT_GE(survive_read_faults({command(StartInstance{.space = "default",
                                                        .workflow = "pays",
@@ -464,7 +457,7 @@ TEST_F(BatchTest, SurvivesFailingReadsOfCommands) {
 
 TEST_F(BatchTest, IsLoadedWholeOnceAllReadsSucceed) {
   make_batch({.woken = 1, .woken_later = 1});
-  must(application(kWaits));
+  must(application(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   run(event("go", "3"));
   ASSERT_TRUE(outcome.backlog.has_steps);

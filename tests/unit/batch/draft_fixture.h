@@ -15,6 +15,19 @@
 
 namespace millrace {
 
+inline constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+inline constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: '0 * * * *'}
+states:
+- {id: done, type: noop}
+)";
+
 class DraftTest : public BatchStoreTest {
  protected:
   /// Stores a workflow of the default namespace, whose start is listened for.

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Kind = EventRoute::Kind;
 
-constexpr const char* kWaits = R"(
+constexpr const char* kStartedWaits = R"(
 id: waits
 start: {type: event, event: {type: begin}}
 states:
@@ -46,7 +46,7 @@ class EventRouterTest : public DraftTest {
   }
   /// So many instances wait for `go`; their ids are 1, 2, …
   void wait_for_go(size_t instances_that_wait) {
-    const WorkflowEntry& entry = define(kWaits);
+    const WorkflowEntry& entry = define(kStartedWaits);
     for (size_t i = 0; i < instances_that_wait; ++i) start(entry);
     commit_draft();
   }

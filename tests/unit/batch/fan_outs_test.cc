@@ -13,12 +13,6 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: go}}
-)";
-
 class FanOutsTest : public DraftTest {
  protected:
   /// So many instances wait for an event, which has come and is on its way to them.

@@ -14,11 +14,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: go}}
-)";
 constexpr const char* kSingle = R"(
 id: single
 singular: true

@@ -15,13 +15,7 @@ using std::chrono::minutes;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kTicks = R"(
-id: ticks
-start: {type: scheduled, cron: '0 * * * *'}
-states:
-- {id: done, type: noop}
-)";
-constexpr const char* kSingle = R"(
+constexpr const char* kSingleTicks = R"(
 id: ticks
 singular: true
 start: {type: scheduled, cron: '0 * * * *'}
@@ -116,7 +110,7 @@ TEST_F(SchedulesTest, AreGoneWithTheirCronOrTheirWorkflow) {
 }
 
 TEST_F(SchedulesTest, SkipATickWhileASingularWorkflowsInstanceLives) {
-  const TimePoint first = set(kSingle);
+  const TimePoint first = set(kSingleTicks);
   now = first;
   tick(first);
   EXPECT_EQ(outcome.counts.instances_started, 1U);

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kPays = R"(
+constexpr const char* kPaysInTwoHours = R"(
 id: pays
 functions:
 - {id: charge, type: knative-namespace, service: charge}
@@ -39,7 +39,7 @@ states:
 class TaskInputsTest : public DraftTest {
  protected:
   /// An instance waits for its call, whose task has been handed out.
-  void call(const std::string& text = kPays) {
+  void call(const std::string& text = kPaysInTwoHours) {
     id = start(define(text));
     commit_draft();
     task = actions_of<StartTask>(outcome).at(0).task;

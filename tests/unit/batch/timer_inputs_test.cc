@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
+constexpr const char* kWaitsAnHour = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
@@ -61,13 +61,6 @@ start: {type: eventsAnd, lifespan: PT30M, events: [{type: one}, {type: two}]}
 states:
 - {id: done, type: noop}
 )";
-constexpr const char* kTicks = R"(
-id: ticks
-start: {type: scheduled, cron: '0 * * * *'}
-states:
-- {id: done, type: noop}
-)";
-
 class TimerInputsTest : public DraftTest {
  protected:
   static Event event(const std::string& type, const std::string& id = "1") {
@@ -148,7 +141,7 @@ class TimerInputsTest : public DraftTest {
 };
 
 TEST_F(TimerInputsTest, StepTheInstanceThatHasJustThatTimer) {
-  const InstanceId id = begin(kWaits);
+  const InstanceId id = begin(kWaitsAnHour);
   const TimerInput others[] = {timer(id, TimerKind::kStateTimeout, hours(2)),
                                timer(id, TimerKind::kKill, hours(1)),
                                timer(numbered_id(99), TimerKind::kStateTimeout, hours(1))};
@@ -165,7 +158,7 @@ TEST_F(TimerInputsTest, StepTheInstanceThatHasJustThatTimer) {
 }
 
 TEST_F(TimerInputsTest, PassOverAnInstanceWhoseRowsAreDamaged) {
-  const InstanceId id = begin(kWaits);
+  const InstanceId id = begin(kWaitsAnHour);
   damage(Table::kLive);
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
   EXPECT_EQ(outcome.counts.instances_damaged, 1U);
@@ -192,7 +185,7 @@ TEST_F(TimerInputsTest, GiveAnInstanceOnItsWayWhatWasKeptForIt) {
 }
 
 TEST_F(TimerInputsTest, GiveTheTargetOfAFanOutItsEventBeforeItsTimeout) {
-  const InstanceId id = begin(kWaits);
+  const InstanceId id = begin(kWaitsAnHour);
   recent.keep(*tx, space, event("go"), fingerprint({"1"}));
   ASSERT_TRUE(fan_outs.begin(waiting.match("default", Attributes(event("go"))).instances));
   commit_draft();
@@ -256,7 +249,7 @@ TEST_F(TimerInputsTest, CountAScheduleToStartTimeoutAtOnceWhereTheRunnerCannotLo
 }
 
 TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
-  const InstanceId listens = begin(kWaits);
+  const InstanceId listens = begin(kWaitsAnHour);
   const InstanceId pays = begin(kPays);
   const InstanceId evaluates = begin(kEvaluates);
   const InstanceId evaluates_input = begin(kEvaluatesInput);
@@ -283,7 +276,7 @@ TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
 }
 
 TEST_F(TimerInputsTest, FireOnceThoughReadsFailBefore) {
-  const InstanceId id = begin(kWaits);
+  const InstanceId id = begin(kWaitsAnHour);
   const TimerInput each[] = {timer(id, TimerKind::kStateTimeout, hours(1)), delay_event(5, space),
                              group_event(), schedule_tick()};
   for (const TimerInput& one : each) {

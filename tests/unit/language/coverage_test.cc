@@ -1,14 +1,13 @@
 // docs/coverage.md says which test shows what the language promises: it names every key of the
 // grammar, and the tests that it names are there.
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "language/grammar.h"
+#include "tests/support/file_bytes.h"
 
 namespace millrace {
 namespace {
@@ -16,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPage = "docs/coverage.md";
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  EXPECT_TRUE(stream) << file;
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 std::vector<std::string> split(std::string_view text, std::string_view by) {
   std::vector<std::string> parts;
@@ -34,14 +27,14 @@ std::vector<std::string> split(std::string_view text, std::string_view by) {
 }
 
 /// A row of the page: below which heading, what its first cell says, what shows it.
-struct Row {
+struct PageRow {
   std::string mapping;
   std::string what;
   std::string shown_by;
 };
 
-std::vector<Row> rows_of(const std::string& page) {
-  std::vector<Row> rows;
+std::vector<PageRow> rows_of(const std::string& page) {
+  std::vector<PageRow> rows;
   std::string mapping;
   for (const std::string& line : split(page, "\n")) {
     if (line.starts_with("## ")) mapping = line.substr(3);
@@ -70,7 +63,7 @@ void check_reference(const std::string& reference, const std::string& row) {
   const size_t end = reference.find("): ");
   ASSERT_TRUE(reference.starts_with('[') && end != std::string::npos) << row << ": " << reference;
   const fs::path file = fs::path("docs") / reference.substr(begin, end - begin);
-  const std::string text = text_of(file.lexically_normal());
+  const std::string text = file_bytes(file.lexically_normal());
   for (const std::string& title : split(reference.substr(end + 3), " · ")) {
     EXPECT_NE(text.find(as_written(file, title)), std::string::npos)
         << row << ": " << file << " has no \"" << title << "\"";
@@ -79,7 +72,7 @@ void check_reference(const std::string& reference, const std::string& row) {
 
 TEST(Coverage, HasEveryKeyOfTheGrammar) {
   std::set<std::pair<std::string, std::string>> found;
-  for (const Row& row : rows_of(text_of(kPage))) {
+  for (const PageRow& row : rows_of(file_bytes(kPage))) {
     const size_t begin = row.what.find('`') + 1;
     found.emplace(row.mapping, row.what.substr(begin, row.what.rfind('`') - begin));
   }
@@ -92,9 +85,9 @@ TEST(Coverage, HasEveryKeyOfTheGrammar) {
 }
 
 TEST(Coverage, NamesTestsThatThereAre) {
-  const std::vector<Row> rows = rows_of(text_of(kPage));
+  const std::vector<PageRow> rows = rows_of(file_bytes(kPage));
   EXPECT_GT(rows.size(), 250U);
-  for (const Row& row : rows) {
+  for (const PageRow& row : rows) {
     if (row.shown_by == "shown by") continue;
     for (const std::string& reference : split(row.shown_by, "<br>")) {
       if (reference.starts_with("not yet: ")) continue;

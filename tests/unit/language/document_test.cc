@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-using Kind = Node::Kind;
+using NodeKind = Node::Kind;
 
 /// The tree of a text that has nothing wrong with it.
 Node read(std::string_view text) {
@@ -54,54 +54,54 @@ std::string nested(size_t depth) { return std::string(depth, '[') + std::string(
 TEST(PlainScalars, MeanWhatTheCoreSchemaSays) {
   struct Row {
     const char* text;
-    Kind kind;
+    NodeKind kind;
     Json value;
   };
   const std::vector<Row> rows = {
-      {"~", Kind::kNull, nullptr},
-      {"null", Kind::kNull, nullptr},
-      {"NULL", Kind::kNull, nullptr},
-      {"nULL", Kind::kString, "nULL"},
-      {"true", Kind::kBool, true},
-      {"False", Kind::kBool, false},
-      {"TRUE", Kind::kBool, true},
-      {"tRUE", Kind::kString, "tRUE"},
-      {"no", Kind::kString, "no"},
-      {"on", Kind::kString, "on"},
-      {"Yes", Kind::kString, "Yes"},
-      {"y", Kind::kString, "y"},
-      {"0", Kind::kInt, 0},
-      {"-12", Kind::kInt, -12},
-      {"+12", Kind::kInt, 12},
-      {"010", Kind::kInt, 10},
-      {"0o10", Kind::kInt, 8},
-      {"0xfF", Kind::kInt, 255},
-      {"0xffffffffffffffff", Kind::kInt, UINT64_MAX},
-      {"9007199254740993", Kind::kInt, 9007199254740993},
-      {"-9223372036854775808", Kind::kInt, INT64_MIN},
-      {"18446744073709551615", Kind::kInt, UINT64_MAX},
-      {"18446744073709551616", Kind::kFloat, 18446744073709551616.0},
-      {"-9223372036854775809", Kind::kFloat, -9223372036854775809.0},
-      {"1.5", Kind::kFloat, 1.5},
-      {"-.5", Kind::kFloat, -0.5},
-      {"+1.", Kind::kFloat, 1.0},
-      {"1e3", Kind::kFloat, 1000.0},
-      {"1.5E-3", Kind::kFloat, 0.0015},
-      {"1e-999", Kind::kFloat, 0.0},
-      {"0o8", Kind::kString, "0o8"},
-      {"0xg", Kind::kString, "0xg"},
-      {"0x", Kind::kString, "0x"},
-      {"0b1", Kind::kString, "0b1"},
-      {"-0x1", Kind::kString, "-0x1"},
-      {"1_000", Kind::kString, "1_000"},
-      {"1:30", Kind::kString, "1:30"},
-      {"2021-09-01", Kind::kString, "2021-09-01"},
-      {".", Kind::kString, "."},
-      {"e3", Kind::kString, "e3"},
-      {"1e", Kind::kString, "1e"},
-      {"1.2.3", Kind::kString, "1.2.3"},
-      {"inf", Kind::kString, "inf"},
-      {"+", Kind::kString, "+"},
+      {"~", NodeKind::kNull, nullptr},
+      {"null", NodeKind::kNull, nullptr},
+      {"NULL", NodeKind::kNull, nullptr},
+      {"nULL", NodeKind::kString, "nULL"},
+      {"true", NodeKind::kBool, true},
+      {"False", NodeKind::kBool, false},
+      {"TRUE", NodeKind::kBool, true},
+      {"tRUE", NodeKind::kString, "tRUE"},
+      {"no", NodeKind::kString, "no"},
+      {"on", NodeKind::kString, "on"},
+      {"Yes", NodeKind::kString, "Yes"},
+      {"y", NodeKind::kString, "y"},
+      {"0", NodeKind::kInt, 0},
+      {"-12", NodeKind::kInt, -12},
+      {"+12", NodeKind::kInt, 12},
+      {"010", NodeKind::kInt, 10},
+      {"0o10", NodeKind::kInt, 8},
+      {"0xfF", NodeKind::kInt, 255},
+      {"0xffffffffffffffff", NodeKind::kInt, UINT64_MAX},
+      {"9007199254740993", NodeKind::kInt, 9007199254740993},
+      {"-9223372036854775808", NodeKind::kInt, INT64_MIN},
+      {"18446744073709551615", NodeKind::kInt, UINT64_MAX},
+      {"18446744073709551616", NodeKind::kFloat, 18446744073709551616.0},
+      {"-9223372036854775809", NodeKind::kFloat, -9223372036854775809.0},
+      {"1.5", NodeKind::kFloat, 1.5},
+      {"-.5", NodeKind::kFloat, -0.5},
+      {"+1.", NodeKind::kFloat, 1.0},
+      {"1e3", NodeKind::kFloat, 1000.0},
+      {"1.5E-3", NodeKind::kFloat, 0.0015},
+      {"1e-999", NodeKind::kFloat, 0.0},
+      {"0o8", NodeKind::kString, "0o8"},
+      {"0xg", NodeKind::kString, "0xg"},
+      {"0x", NodeKind::kString, "0x"},
+      {"0b1", NodeKind::kString, "0b1"},
+      {"-0x1", NodeKind::kString, "-0x1"},
+      {"1_000", NodeKind::kString, "1_000"},
+      {"1:30", NodeKind::kString, "1:30"},
+      {"2021-09-01", NodeKind::kString, "2021-09-01"},
+      {".", NodeKind::kString, "."},
+      {"e3", NodeKind::kString, "e3"},
+      {"1e", NodeKind::kString, "1e"},
+      {"1.2.3", NodeKind::kString, "1.2.3"},
+      {"inf", NodeKind::kString, "inf"},
+      {"+", NodeKind::kString, "+"},
   };
   for (const Row& row : rows) {
     const Node node = read(std::string("[ ") + row.text + ", x]").items.at(0);
@@ -121,7 +121,7 @@ TEST(QuotedScalars, AreStrings) {
 TEST(Tags, OfTheCoreSchemaDecideTheKind) {
   EXPECT_EQ(value("[!!str 1, ! 1, !!int '1', !!float 1, !!bool \"true\", !!null '']"),
             Json({"1", "1", 1, 1.0, true, nullptr}));
-  EXPECT_EQ(read("[!!float 1]").items[0].kind, Kind::kFloat);
+  EXPECT_EQ(read("[!!float 1]").items[0].kind, NodeKind::kFloat);
   EXPECT_EQ(value("!!map {a: !!seq [1]}"), Json({{"a", {1}}}));
   EXPECT_EQ(problems("a: !!int x\nb: !!binary aGk=\nc: !mine {}\nd: !!seq {}\ne: !!map 1\n"
                      "f: !!str [1]\n!mine g: 1"),

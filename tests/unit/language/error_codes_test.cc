@@ -1,22 +1,17 @@
 #include "language/error_codes.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/file_bytes.h"
+
 namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// Texts under `direktiv.` and `millrace.` that no instance raises: reasons of dead letters, types
 /// of lifecycle events, labels and subjects.
@@ -41,7 +36,7 @@ TEST(ErrorCodes, AreAllThatTheSourcesRaise) {
     for (const auto& entry : fs::recursive_directory_iterator(room)) {
       if (entry.path().filename().string().starts_with("error_codes.")) continue;
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
-      const std::string text = text_of(entry.path());
+      const std::string text = file_bytes(entry.path());
       for (std::sregex_iterator found(text.begin(), text.end(), literal), end; found != end;
            ++found) {
         if (!is_something_else((*found)[1])) raised.insert((*found)[1]);
@@ -58,7 +53,7 @@ TEST(ErrorCodes, AreAllThatTheSourcesRaise) {
 }
 
 TEST(ErrorCodes, StandInTheReferenceOfTheLanguage) {
-  const std::string docs = text_of("docs/language.md") + text_of("docs/functions.md");
+  const std::string docs = file_bytes("docs/language.md") + file_bytes("docs/functions.md");
   for (const ErrorCode& one : error_codes()) {
     const std::string code(one.code);
     const std::string tail = code.substr(code.rfind('.'));  // `.heartbeat` in a list of them

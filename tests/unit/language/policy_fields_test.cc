@@ -15,24 +15,22 @@ using ::testing::IsEmpty;
 using Expiry = Timeout::Expiry;
 using Lines = std::vector<std::string>;
 
-Span span(Duration fixed) { return {.fixed = fixed}; }
-
 /// The one finding on a policy; "" where there is none.
 std::string finding_on(const std::string& retries) {
-  const Read found = read("retries: " + retries);
+  const ReadAction found = read_action("retries: " + retries);
   EXPECT_LE(found.findings.size(), 1U) << retries << ::testing::PrintToString(found.findings);
   EXPECT_EQ(found.findings.empty(), found.retries.has_value()) << retries;
   return found.findings.empty() ? "" : found.findings.front();
 }
 
 Vocabulary vocabulary_of(const std::string& action) {
-  const Read found = read(action);
+  const ReadAction found = read_action(action);
   EXPECT_THAT(found.findings, IsEmpty()) << action;
   return found.retries.value().vocabulary;
 }
 
 RetryPolicy policy_of(const std::string& retries) {
-  const Read found = read("retries: " + retries);
+  const ReadAction found = read_action("retries: " + retries);
   EXPECT_THAT(found.findings, IsEmpty()) << retries;
   return found.retries.value().policy;
 }
@@ -89,7 +87,7 @@ TEST(Vocabularies, ThatAreLeftOpenAreRefusedWithTheCandidates) {
             "temporal or stevora; write `vocabulary: direktiv`, `vocabulary: steep`, `vocabulary: "
             "temporal` or `vocabulary: stevora` beside them [definition.vocabulary]");
   // Stevora has no `delay`.
-  EXPECT_THAT(read("retry: {delay: 1s}").findings,
+  EXPECT_THAT(read_action("retry: {delay: 1s}").findings,
               ElementsAre("2:8 action.retry: the keys leave open whose policy this is, direktiv or "
                           "steep; write `vocabulary: direktiv` or `vocabulary: steep` beside them "
                           "[definition.vocabulary]"));
@@ -111,7 +109,8 @@ TEST(Vocabularies, ThatAreMixedAreRefusedWhereTheSecondOneBegins) {
 }
 
 TEST(Vocabularies, ThatAreSettledTakeNoKeyOfAnother) {
-  const Read found = read("retries: {vocabulary: steep, maxAttempts: 3, backoffMs: 100, dely: 1s}");
+  const ReadAction found =
+      read_action("retries: {vocabulary: steep, maxAttempts: 3, backoffMs: 100, dely: 1s}");
   EXPECT_THAT(
       found.findings,
       ElementsAre("2:46 action.retries.backoffMs: \"backoffMs\" is a key of stevora, not of "
@@ -133,7 +132,7 @@ TEST(Vocabularies, ThatThereAreNotAreRefused) {
 }
 
 TEST(Vocabularies, AKeyOfNoneIsToldBesideWhatIsLeftOpen) {
-  EXPECT_THAT(read("retries: {maxAttempts: 3, backofMs: 100}").findings,
+  EXPECT_THAT(read_action("retries: {maxAttempts: 3, backofMs: 100}").findings,
               ElementsAre("2:10 action.retries: the keys leave open whose policy this is, steep or "
                           "stevora; write `vocabulary: steep` or `vocabulary: stevora` beside them "
                           "[definition.vocabulary]",
@@ -154,7 +153,7 @@ TEST(Retries, AreAMappingOrAText) {
       "2:10 action.retries: \"exponential(3, 1s)\" is no retry policy: there is no "
       "\"exponential\", only fixed(attempts, delay); waits that grow are written as a mapping "
       "with the keys of another vocabulary [retry.malformed]");
-  EXPECT_THAT(read("retry: fixed(3, 1s)\nretries: fixed(3, 1s)").findings,
+  EXPECT_THAT(read_action("retry: fixed(3, 1s)\nretries: fixed(3, 1s)").findings,
               ElementsAre("3:1 action.retries: \"retry\" and \"retries\" are the same field; write "
                           "one of them [definition.both_keys]"));
 }
@@ -252,7 +251,7 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
   };
   for (const Row& row : rows) {
     EXPECT_EQ(finding_on(row.inside), "");
-    const Lines found = read("retries: " + row.outside).findings;
+    const Lines found = read_action("retries: " + row.outside).findings;
     EXPECT_THAT(found, ElementsAre(row.finding)) << row.outside;
   }
 }

@@ -14,17 +14,19 @@
 
 namespace millrace {
 
+inline Span span(Duration fixed) { return {.fixed = fixed}; }
+
 /// What an action says, and the findings as `line:column path: message [code]`.
-struct Read {
+struct ReadAction {
   std::optional<WrittenPolicy> retries;
   WrittenTimeouts timeouts;
   std::vector<std::string> findings;
 };
 
-inline Read read(const std::string& action) {
+inline ReadAction read_action(const std::string& action) {
   const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
   Findings findings;
-  Read out;
+  ReadAction out;
   if (const std::optional<Node> node = parse_document("function: f\n" + action, findings)) {
     Fields fields(*node, "action", findings, grammar);
     fields.has("function");

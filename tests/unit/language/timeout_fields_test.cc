@@ -14,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Expiry = Timeout::Expiry;
 
-Span span(Duration fixed) { return {.fixed = fixed}; }
-
 TEST(Timeouts, AreThoseOfEachVocabulary) {
   struct Row {
     const char* action;
@@ -47,7 +45,7 @@ TEST(Timeouts, AreThoseOfEachVocabulary) {
            {"timeout: 30s\ntimeout_scope: per_attempt", TimeoutKind::kStartToClose, 30s,
             Expiry::kFinal},
        }) {
-    const Read found = read(row.action);
+    const ReadAction found = read_action(row.action);
     EXPECT_THAT(found.findings, IsEmpty()) << row.action;
     TimeoutPolicy expected;
     expected[row.kind] = Timeout{.span = span(row.fixed), .expiry = row.expiry};
@@ -56,7 +54,7 @@ TEST(Timeouts, AreThoseOfEachVocabulary) {
 }
 
 TEST(Timeouts, OfOneActionMayBeSeveral) {
-  const Read found = read(
+  const ReadAction found = read_action(
       "maxInactivity: 5m\ndeadline:\n  timeout: 1h\n  errorOnTimeout: true\n"
       "startToCloseTimeout: 10m");
   EXPECT_THAT(found.findings, IsEmpty());
@@ -118,14 +116,14 @@ TEST(Timeouts, AreRefusedWithTheirPlace) {
            "2:1 action.startToCloseTimout: \"startToCloseTimout\" is not a known key here; did you "
            "mean \"startToCloseTimeout\"? [definition.unknown_key]"},
       }) {
-    EXPECT_THAT(read(row.action).findings, ElementsAre(row.finding)) << row.action;
+    EXPECT_THAT(read_action(row.action).findings, ElementsAre(row.finding)) << row.action;
   }
 }
 
 TEST(Timeouts, OfTheActionStandOverThoseOfItsFunctionKeyByKey) {
   const WrittenTimeouts function =
-      read("scheduleToCloseTimeout: 1h\nheartbeatTimeout: 1m").timeouts;
-  const WrittenTimeouts both = read("maxInactivity: 5m").timeouts.over(function);
+      read_action("scheduleToCloseTimeout: 1h\nheartbeatTimeout: 1m").timeouts;
+  const WrittenTimeouts both = read_action("maxInactivity: 5m").timeouts.over(function);
   EXPECT_EQ(both.policy[TimeoutKind::kHeartbeat], (Timeout{span(5min), Expiry::kCancels}));
   EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], (Timeout{span(1h), Expiry::kFinal}));
   ASSERT_NE(both.key_of(Vocabulary::kTemporal), nullptr);
@@ -135,9 +133,9 @@ TEST(Timeouts, OfTheActionStandOverThoseOfItsFunctionKeyByKey) {
 }
 
 TEST(Timeouts, OfZartAreOneKeyWhateverTheirScope) {
-  const WrittenTimeouts function = read("timeout: 5m").timeouts;
+  const WrittenTimeouts function = read_action("timeout: 5m").timeouts;
   const WrittenTimeouts both =
-      read("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);
+      read_action("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);
   EXPECT_EQ(both.policy[TimeoutKind::kStartToClose], (Timeout{span(30s), Expiry::kFinal}));
   EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], std::nullopt);
 }
@@ -147,9 +145,10 @@ TEST(DurationsOfTheDocuments, AllLoad) {
   for (const char* text :
        {"1000ms", "3 secs", "5m", "20mins", "10h 30 minutes", "1 hour 10minutes 5s", "1d 5h",
         "10 days 1hrs 30m 15 secs", "PT1H", "PT0.5S", "30s", "30m", "2h", "3d", "7d"}) {
-    EXPECT_THAT(read(fmt::format("deadline: {}", text)).findings, IsEmpty()) << text;
-    EXPECT_THAT(read(fmt::format("timeout: {}", text)).findings, IsEmpty()) << text;
-    EXPECT_THAT(read(fmt::format("retries: {{initialInterval: {}}}", text)).findings, IsEmpty())
+    EXPECT_THAT(read_action(fmt::format("deadline: {}", text)).findings, IsEmpty()) << text;
+    EXPECT_THAT(read_action(fmt::format("timeout: {}", text)).findings, IsEmpty()) << text;
+    EXPECT_THAT(read_action(fmt::format("retries: {{initialInterval: {}}}", text)).findings,
+                IsEmpty())
         << text;
   }
 }

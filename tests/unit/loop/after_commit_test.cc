@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
+constexpr const char* kWaitsForGo = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, event: {type: go}}
@@ -61,7 +61,7 @@ class AfterCommitTest : public EngineTest {
   }
   /// A living instance for whose end a caller waits.
   InstanceId wait_for_end() {
-    run(application(kWaits));
+    run(application(kWaitsForGo));
     const InstanceId id = start("waits");
     rig().end_waiters.add({{.space = "default",
                             .id = id,

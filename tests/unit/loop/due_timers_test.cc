@@ -15,9 +15,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr DueTimers::With kHeld{.held = true};
-constexpr DueTimers::With kTicks{.ticks = true};
-constexpr DueTimers::With kBoth{.held = true, .ticks = true};
+constexpr DueTimers::With kWithHeld{.held = true};
+constexpr DueTimers::With kWithTicks{.ticks = true};
+constexpr DueTimers::With kWithBoth{.held = true, .ticks = true};
 
 TimePoint at(int second) { return from_millis(1'000 * second); }
 
@@ -61,7 +61,7 @@ TEST_F(DueTimersTest, AreTakenOnceInTheOrderOfTheirDeadlines) {
   waiting.arm_delayed(4, at(9));
   EXPECT_THAT(take(4), IsEmpty());
   EXPECT_THAT(take(7), ElementsAre("2 at 5", "tick 3 at 6", "1 at 7"));
-  EXPECT_THAT(take(8, kBoth), IsEmpty());
+  EXPECT_THAT(take(8, kWithBoth), IsEmpty());
   EXPECT_THAT(take(9), ElementsAre("4 at 9"));
 }
 
@@ -69,25 +69,25 @@ TEST_F(DueTimersTest, AreHeldUntilTheStreamWasReadUpToTheirDeadlines) {
   timers.hold(timer(1, 5));
   timers.hold(timer(2, 8));
   EXPECT_THAT(take(9), IsEmpty());
-  EXPECT_THAT(take(4, kHeld), IsEmpty());
-  EXPECT_THAT(take(5, kHeld), ElementsAre("1 at 5"));
-  EXPECT_THAT(take(7, kHeld), IsEmpty());
-  EXPECT_THAT(take(9, kHeld), ElementsAre("2 at 8"));
+  EXPECT_THAT(take(4, kWithHeld), IsEmpty());
+  EXPECT_THAT(take(5, kWithHeld), ElementsAre("1 at 5"));
+  EXPECT_THAT(take(7, kWithHeld), IsEmpty());
+  EXPECT_THAT(take(9, kWithHeld), ElementsAre("2 at 8"));
 }
 
 TEST_F(DueTimersTest, OfSchedulesWaitWhateverTheTimeUntilNewWorkIsTaken) {
   timers.put_back_tick(tick(1, 50));
   timers.put_back_tick(tick(2, 5));
-  EXPECT_THAT(take(60, kHeld), IsEmpty());
-  EXPECT_THAT(take(1, kTicks), ElementsAre("tick 1 at 50", "tick 2 at 5"));
-  EXPECT_THAT(take(60, kTicks), IsEmpty());
+  EXPECT_THAT(take(60, kWithHeld), IsEmpty());
+  EXPECT_THAT(take(1, kWithTicks), ElementsAre("tick 1 at 50", "tick 2 at 5"));
+  EXPECT_THAT(take(60, kWithTicks), IsEmpty());
 }
 
 TEST_F(DueTimersTest, ComeBehindThoseThatWereHeldAndBeforeTicksThatWerePutBack) {
   timers.put_back_tick(tick(1, 1));
   timers.hold(timer(2, 4));
   waiting.arm_delayed(3, at(3));
-  EXPECT_THAT(take(5, kBoth), ElementsAre("2 at 4", "3 at 3", "tick 1 at 1"));
+  EXPECT_THAT(take(5, kWithBoth), ElementsAre("2 at 4", "3 at 3", "tick 1 at 1"));
 }
 
 TEST_F(DueTimersTest, KnowWhoseTicksWait) {
@@ -95,7 +95,7 @@ TEST_F(DueTimersTest, KnowWhoseTicksWait) {
   timers.put_back_tick(tick(2, 5));
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(1)));
   EXPECT_TRUE(timers.has_tick_of(WorkflowNumber(2)));
-  take(5, kTicks);
+  take(5, kWithTicks);
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(2)));
 }
 
@@ -103,15 +103,15 @@ TEST_F(DueTimersTest, OfALostBatchAreAsBefore) {
   for (int second = 1; second <= 3; ++second) timers.hold(timer(second, second));
   timers.put_back_tick(tick(4, 1));
   commit();
-  EXPECT_THAT(take(1, kHeld), ElementsAre("1 at 1"));
-  EXPECT_THAT(take(2, kBoth), ElementsAre("2 at 2", "tick 4 at 1"));
+  EXPECT_THAT(take(1, kWithHeld), ElementsAre("1 at 1"));
+  EXPECT_THAT(take(2, kWithBoth), ElementsAre("2 at 2", "tick 4 at 1"));
   timers.hold(timer(5, 9));
   timers.put_back_tick(tick(6, 9));
   timers.undo();
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(6)));
-  EXPECT_THAT(take(9, kBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"));
+  EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"));
   timers.undo();
-  EXPECT_THAT(take(9, kBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"))
+  EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"))
       << "it is tried again, and lost again";
 }
 
@@ -119,13 +119,13 @@ TEST_F(DueTimersTest, OfACommittedBatchStayAsItLeftThem) {
   timers.hold(timer(1, 1));
   timers.hold(timer(2, 2));
   timers.put_back_tick(tick(3, 1));
-  EXPECT_THAT(take(1, kHeld), ElementsAre("1 at 1"));
+  EXPECT_THAT(take(1, kWithHeld), ElementsAre("1 at 1"));
   commit();
   timers.undo();
-  EXPECT_THAT(take(9, kBoth), ElementsAre("2 at 2", "tick 3 at 1"));
+  EXPECT_THAT(take(9, kWithBoth), ElementsAre("2 at 2", "tick 3 at 1"));
   commit();
   timers.undo();
-  EXPECT_THAT(take(9, kBoth), IsEmpty());
+  EXPECT_THAT(take(9, kWithBoth), IsEmpty());
 }
 
 TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatWasTakenFromIt) {
@@ -133,7 +133,7 @@ TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatWasTakenFromIt) {
   commit();
   EXPECT_THAT(take(5), ElementsAre("1 at 5"));
   timers.undo();
-  EXPECT_THAT(take(5, kBoth), IsEmpty());
+  EXPECT_THAT(take(5, kWithBoth), IsEmpty());
   EXPECT_THAT(waiting.undo().delayed, ElementsAre(1U));
 }
 
@@ -142,11 +142,11 @@ TEST_F(DueTimersTest, ForgetAllThatWasPutBackWithWhatABatchHadTaken) {
   timers.hold(timer(2, 2));
   timers.put_back_tick(tick(3, 1));
   commit();
-  take(1, kHeld);
+  take(1, kWithHeld);
   timers.clear();
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(3)));
   timers.undo();
-  EXPECT_THAT(take(9, kBoth), IsEmpty());
+  EXPECT_THAT(take(9, kWithBoth), IsEmpty());
 }
 
 TEST(IsTick, IsSoOfASchedulesTimerAlone) {

@@ -27,17 +27,6 @@ using testing::Gt;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr const char* kComputes = R"(
-id: computes
-states:
-- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})', transition: wait}
-- {id: wait, type: consumeEvent, event: {type: computed}}
-)";
-constexpr const char* kTells = R"(
-id: tells
-states:
-- {id: tell, type: generateEvent, event: {type: told, source: /t}}
-)";
 constexpr const char* kDefinitions[] = {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds};
 
 constexpr const char* kTypes[] = {"begin", "go", "one", "two", "item", "reminder"};
@@ -266,7 +255,7 @@ TEST_F(LostBatchTest, LeavesWhatTheLastCommitHasChanged) {
 }
 
 TEST_F(LostBatchTest, HasTheResultOfAnEvaluationTakenInWhenItIsToldAgain) {
-  run(application(kComputes));
+  run(application(kComputesThenWaits));
   run(StartInstance{.space = "default", .workflow = "computes", .input = Json::object()});
   const InstanceId id = numbered_id(last_id);
   const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);

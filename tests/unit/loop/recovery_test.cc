@@ -24,20 +24,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kComputes = R"(
-id: computes
-states:
-- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})', transition: wait}
-- {id: wait, type: consumeEvent, event: {type: computed}}
-)";
-
 class RecoveryTest : public EngineTest {
  protected:
   /// Something of all that is read at a start.
   void live() {
     const Json settings{{"lifecycle", true}, {"webhooks", {{{"url", "http://hook"}}}}};
     run(CreateNamespace{.name = "default", .settings = settings});
-    for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder, kComputes}) {
+    for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder, kComputesThenWaits}) {
       run(application(text));
     }
     deliver({StreamOpened{.position = {.stream_created = 1}}, CaughtUp{}});

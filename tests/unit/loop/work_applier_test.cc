@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/loop/lost_batch.h"
+#include "tests/support/mixed_definitions.h"
 #include "tests/unit/loop/engine_fixture.h"
 
 namespace millrace {
@@ -21,7 +22,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kWaits = R"(
+constexpr const char* kWaitsTenSeconds = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, timeout: PT10S, event: {type: go}}
@@ -62,18 +63,12 @@ id: computes
 states:
 - {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})'}
 )";
-constexpr const char* kTicks = R"(
+constexpr const char* kTicksHourly = R"(
 id: ticks
 start: {type: scheduled, cron: '0 * * * *'}
 states:
 - {id: done, type: noop}
 )";
-constexpr const char* kTells = R"(
-id: tells
-states:
-- {id: tell, type: generateEvent, event: {type: told, source: /t}}
-)";
-
 class WorkApplierTest : public EngineTest {
  protected:
   StreamOpened opened(int64_t stream = 1) {
@@ -127,7 +122,8 @@ class WorkApplierTest : public EngineTest {
 
 TEST_F(WorkApplierTest, AppliesEachKindOfInputInItsTurn) {
   restart({.batch = {.errands = 1}});
-  for (const char* const text : {kWaits, kSleeps, kEnds, kParent, kPays, kComputes, kTicks}) {
+  for (const char* const text :
+       {kWaitsTenSeconds, kSleeps, kEnds, kParent, kPays, kComputes, kTicksHourly}) {
     run(application(text));
   }
   catch_up();
@@ -156,7 +152,7 @@ TEST_F(WorkApplierTest, AppliesEachKindOfInputInItsTurn) {
 
 TEST_F(WorkApplierTest, LeavesTheEventsThatAreTooManyForOneBatch) {
   restart({.batch = {.woken = 1}});
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   start("waits");
   catch_up();
   Work work;
@@ -178,7 +174,7 @@ TEST_F(WorkApplierTest, LeavesTheEventsThatAreTooManyForOneBatch) {
 
 TEST_F(WorkApplierTest, HasNewWorkWaitWhileItMayNotBeTaken) {
   restart({.batch = {.errands = 1}});
-  for (const char* const text : {kEnds, kParent, kTicks}) run(application(text));
+  for (const char* const text : {kEnds, kParent, kTicksHourly}) run(application(text));
   catch_up();
   const InstanceId parent = start("parent");
   clock.advance(hours(3));
@@ -210,7 +206,7 @@ TEST_F(WorkApplierTest, GoesOnWithAPurgeWhereOneIsLeft) {
 }
 
 TEST_F(WorkApplierTest, LetsAnEventBeatATimeoutThatItsStampComesBefore) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   const struct {
     seconds stamped;
     const char* status;
@@ -226,7 +222,7 @@ TEST_F(WorkApplierTest, LetsAnEventBeatATimeoutThatItsStampComesBefore) {
 }
 
 TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheStreamMayHoldTheEvent) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   run(application(kSleeps));
   const struct {
     const char* what;
@@ -255,7 +251,7 @@ TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheStreamMayHoldTheEvent) {
 
 TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreLeftToTheNextBatch) {
   restart({.batch = {.woken = 1}});
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   run(application(kWaitsOn));
   catch_up();
   const InstanceId due = start("waits-on");
@@ -272,7 +268,7 @@ TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreLeftToTheNextBatch) 
 }
 
 TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreInTheIntake) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   catch_up();
   const InstanceId id = start("waits");
   clock.advance(seconds(20));
@@ -301,7 +297,7 @@ TEST_F(WorkApplierTest, ReadsEventsFromWhenTheStreamIsOpenedUntilItIsLost) {
 }
 
 TEST_F(WorkApplierTest, MakesADeadLetterOfTheEventThatTheProcessHasDiedOf) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   const InstanceId id = start("waits");
   catch_up();
   rig().applier.set_poison(1);
@@ -318,7 +314,7 @@ TEST_F(WorkApplierTest, MakesADeadLetterOfTheEventThatTheProcessHasDiedOf) {
 }
 
 TEST_F(WorkApplierTest, TakesTheSameNumberInAnotherStreamForAnotherEvent) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   const InstanceId id = start("waits");
   catch_up();
   rig().applier.set_poison(1);
@@ -359,7 +355,7 @@ TEST_F(WorkApplierTest, TakesAcknowledgementsInBeforeTheStreamSaysWhatItHasLost)
 TEST_F(WorkApplierTest, MakesADeadLetterOfADeliveryThatIsGivenUp) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   start("waits");
   ASSERT_TRUE(engine().hooks.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().sender.sent, SizeIs(1));
@@ -389,7 +385,7 @@ TEST_F(WorkApplierTest, EndsTheTasksThatAreSilentUnlessAReportComesInTime) {
 }
 
 TEST_F(WorkApplierTest, MakesRoomWithWhatTakesThingsAwayAndNothingElse) {
-  for (const char* const text : {kWaits, kSleeps, kTells}) run(application(text));
+  for (const char* const text : {kWaitsTenSeconds, kSleeps, kTells}) run(application(text));
   catch_up();
   publish_one();
   run(with_ack(1, 8));
@@ -417,7 +413,8 @@ TEST_F(WorkApplierTest, MakesRoomWithWhatTakesThingsAwayAndNothingElse) {
 }
 
 TEST_F(WorkApplierTest, HasItsEffectOnceThoughReadsFailBefore) {
-  for (const char* const text : {kWaits, kSleeps, kPays, kComputes, kEnds}) run(application(text));
+  for (const char* const text : {kWaitsTenSeconds, kSleeps, kPays, kComputes, kEnds})
+    run(application(text));
   catch_up();
   const InstanceId sleeps = start("sleeps");
   const InstanceId waits = start("waits");
@@ -444,7 +441,7 @@ TEST_F(WorkApplierTest, HasItsEffectOnceThoughReadsFailBefore) {
 }
 
 TEST_F(WorkApplierTest, MakesRoomOnceThoughReadsFailBefore) {
-  run(application(kWaits));
+  run(application(kWaitsTenSeconds));
   run(application(kTells));
   catch_up();
   publish_one();

@@ -1,0 +1,24 @@
+// Kinds of ASCII characters, whatever the locale. Pure, any thread.
+#pragma once
+
+#include <string_view>
+
+namespace millrace {
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+/// A blank, a tab or an end of line.
+constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// Of a name in jq, or in another language of programs.
+constexpr bool begins_name(char c) { return is_letter(c) || c == '_'; }
+constexpr bool is_in_name(char c) { return begins_name(c) || is_digit(c); }
+
+/// Without the white space around it.
+constexpr std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace millrace
