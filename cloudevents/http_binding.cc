@@ -29,11 +29,6 @@ Result<std::vector<Event>> decode_http(const Headers& headers, std::string_view 
   return events;
 }
 
-HttpMessage encode_http_structured(const Event& event) {
-  return {.headers = {{"content-type", std::string(kStructuredContentType)}},
-          .body = encode_json_event(event)};
-}
-
 HttpMessage encode_http_binary(const Event& event) {
   return {.headers = encode_binary_headers(event), .body = event.data.value_or("")};
 }

@@ -25,9 +25,6 @@ struct HttpMessage {
 Result<std::vector<Event>> decode_http(const Headers& headers, std::string_view body,
                                        const EventLimits& limits = {});
 
-/// Headers are the content type only.
-HttpMessage encode_http_structured(const Event& event);
-
 /// Where there is no `content-type` among the headers none should be sent. Extensions become text,
 /// empty data no data.
 HttpMessage encode_http_binary(const Event& event);

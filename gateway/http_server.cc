@@ -32,9 +32,9 @@ using ErrorCode = boost::system::error_code;
 
 /// The door from other threads to the gateway's own. It outlives the server in the hands of those
 /// who still owe an answer; once shut, what comes is dropped.
-class Mailbox {
+class IoQueue {
  public:
-  explicit Mailbox(asio::io_context& io) : io_(&io) {}
+  explicit IoQueue(asio::io_context& io) : io_(&io) {}
 
   void post(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
@@ -131,7 +131,7 @@ class HttpServer::Impl : public ConnectionHost {
       asio::post(io_, [this] { begin_stop(); });
       thread_.join();
     }
-    mailbox_->shut();
+    io_queue_->shut();
     workers_.stop();
     broker_.stop();
   }
@@ -139,7 +139,7 @@ class HttpServer::Impl : public ConnectionHost {
   uint16_t port() const { return port_; }
 
   void replace_token(BearerToken token) {
-    mailbox_->post([this, token = std::move(token)] { token_ = token; });
+    io_queue_->post([this, token = std::move(token)] { token_ = token; });
   }
 
   const Options& options() const override { return options_; }
@@ -149,7 +149,7 @@ class HttpServer::Impl : public ConnectionHost {
   bool stopping() const override { return stopping_; }
 
   std::function<void(std::function<void()>)> post() const override {
-    return [mailbox = mailbox_](std::function<void()> work) { mailbox->post(std::move(work)); };
+    return [io_queue = io_queue_](std::function<void()> work) { io_queue->post(std::move(work)); };
   }
 
   void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {
@@ -253,7 +253,7 @@ class HttpServer::Impl : public ConnectionHost {
   bool stopping_ = false;
 
   // Of any thread.
-  const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>(io_);
+  const std::shared_ptr<IoQueue> io_queue_ = std::make_shared<IoQueue>(io_);
   WorkerLane workers_;
   WorkerLane broker_;
   std::thread thread_;

@@ -11,17 +11,23 @@ namespace millrace {
 
 void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
   for (EndWaiter& waiter : waiters) {
-    const auto space = catalog_.find_namespace(waiter.space);
-    Result<std::optional<Instance>> instance = std::optional<Instance>();
-    if (space) instance = read_living_head(view_, *space, waiter.id);
-    if (instance && *instance && !has_ended((*instance)->status)) {
+    const Result<bool> active = is_active(waiter);
+    if (active && *active) {
       const Duration deadline = elapsed + waiter.at_most;
       const InstanceId id = waiter.id;
       by_instance_.emplace(id, waiters_.emplace(deadline, std::move(waiter)));
     } else {
-      waiter.done(instance ? Status() : tl::unexpected(instance.error()));
+      waiter.done(active ? Status() : tl::unexpected(active.error()));
     }
   }
+}
+
+Result<bool> EndWaiters::is_active(const EndWaiter& waiter) const {
+  const auto space = catalog_.find_namespace(waiter.space);
+  if (!space) return false;
+  const Snapshot committed = TRY(Snapshot::take(environment_));
+  const auto head = TRY(read_living_head(committed, *space, waiter.id));
+  return head && !has_ended(head->status);
 }
 
 void EndWaiters::on_end(const InstanceId& id) {

@@ -9,13 +9,15 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/work.h"
 #include "orchestrator/memory/catalog.h"
+#include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
 class EndWaiters {
  public:
-  EndWaiters(const View& view, const Catalog& catalog) : view_(view), catalog_(catalog) {}
+  EndWaiters(const Environment& environment, const Catalog& catalog)
+      : environment_(environment), catalog_(catalog) {}
 
   /// Answers those at once whose instance has ended, or is not there. `elapsed` here and below is
   /// Clock::elapsed().
@@ -32,7 +34,11 @@ class EndWaiters {
  private:
   using ByDeadline = std::multimap<Duration, EndWaiter>;
 
-  const View& view_;
+  /// Whether its instance has not ended, as of the last commit. Reads a snapshot: a failed read of
+  /// the batch's transaction would lose the next batch.
+  Result<bool> is_active(const EndWaiter& waiter) const;
+
+  const Environment& environment_;
   const Catalog& catalog_;
   ByDeadline waiters_;
   std::multimap<InstanceId, ByDeadline::iterator> by_instance_;

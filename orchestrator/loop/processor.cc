@@ -40,7 +40,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       engine_(parts_.engine, options.engine, intake_),
       pressure_(parts_.engine.environment, options.marks),
       applier_(engine_, intake_),
-      end_waiters_(engine_.tx, engine_.catalog) {}
+      end_waiters_(parts_.engine.environment, engine_.catalog) {}
 
 Processor::~Processor() { stop(); }
 

@@ -137,6 +137,22 @@ TEST_F(ReadFaults, OfTheOutboxKeepItsMessagesInTheirOrder) {
   EXPECT_THAT(world.events("told"), SizeIs(2));
 }
 
+TEST_F(ReadFaults, OfAnInstanceWhoseEndIsWaitedForLoseNoOtherWork) {
+  const Json started = world.start("tells");
+  world.run_for(seconds(1));
+  faults.table = Table::kLive;
+  const Answered waited = world.wait_for_end(started["id"], seconds(10));
+  world.step();
+  faults.table.reset();
+  ASSERT_TRUE(waited->has_value());
+  ASSERT_FALSE(**waited);
+  EXPECT_EQ((**waited).error().code, "store.io");
+  const Answered created = world.command(CreateNamespace{.name = "other"});
+  world.settle();
+  ASSERT_TRUE(created->has_value());
+  EXPECT_TRUE(**created) << (**created).error().message;
+}
+
 TEST(EveryReadFault, LosesNothing) {
   uint64_t most = 1;
   for (uint64_t nth = 1; nth <= most; ++nth) {

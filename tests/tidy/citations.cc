@@ -140,4 +140,29 @@ std::vector<std::string> missing_citations(const Citable& citable, const std::st
   return missing;
 }
 
+std::set<std::string> tests_of(const std::string& source) {
+  static const std::regex kTest(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
+  std::set<std::string> tests;
+  for (std::sregex_iterator at(source.begin(), source.end(), kTest), end; at != end; ++at) {
+    tests.insert((*at)[1].str() + "." + (*at)[2].str());
+  }
+  return tests;
+}
+
+std::vector<std::string> missing_tests(const std::set<std::string>& tests, const std::string& file,
+                                       const std::string& page) {
+  static const std::regex kCited(R"(`([A-Z]\w+\.[A-Z]\w+)`)");
+  std::vector<std::string> missing;
+  std::istringstream lines(page);
+  size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    for (std::sregex_iterator at(line.begin(), line.end(), kCited), end; at != end; ++at) {
+      const std::string name = (*at)[1].str();
+      if (!tests.contains(name)) missing.push_back(fmt::format("{}:{}: {}", file, number, name));
+    }
+  }
+  return missing;
+}
+
 }  // namespace millrace

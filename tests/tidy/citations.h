@@ -34,4 +34,11 @@ std::set<std::string> headings_of(const std::string& page);
 std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
                                            const std::string& text);
 
+/// The tests that a source defines, as `Suite.Name`.
+std::set<std::string> tests_of(const std::string& source);
+
+/// A line for each test that a page names (`Suite.Name`, with capitals) and that is not among them.
+std::vector<std::string> missing_tests(const std::set<std::string>& tests, const std::string& file,
+                                       const std::string& page);
+
 }  // namespace millrace

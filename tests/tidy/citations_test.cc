@@ -36,6 +36,26 @@ TEST(Citations, AreFoundInCommentsAndDocuments) {
               ElementsAre("date/tz.h", "map"));
 }
 
+TEST(Citations, OfTestsAreFoundInPages) {
+  const std::set<std::string> tests = tests_of(
+      "TEST(Seal, Opens) {\nTEST_F(\n    Disk,\n    IsFull) {\nTEST_P(Each, Holds) {\n// TEST\n");
+  EXPECT_THAT(tests, testing::UnorderedElementsAre("Seal.Opens", "Disk.IsFull", "Each.Holds"));
+  EXPECT_THAT(missing_tests(tests, "docs/a.md",
+                            "`Seal.Opens`, `Disk`,\n`Seal.Closes`, `Disk.IsFull`; `a.Case`\n"),
+              ElementsAre("docs/a.md:2: Seal.Closes"));
+}
+
+TEST(Citations, OfTestsNameTestsThatAreThere) {
+  std::set<std::string> tests;
+  for (const auto& path : all_files()) {
+    if (path.extension() == ".cc") tests.merge(tests_of(text_of(path)));
+  }
+  EXPECT_THAT(tests, SizeIs(Gt(2'000U)));
+  for (const char* const page : {"docs/promises.md", "docs/ARCHITECTURE.md", "docs/coverage.md"}) {
+    EXPECT_THAT(missing_tests(tests, page, text_of(root() / page)), IsEmpty());
+  }
+}
+
 TEST(Citations, NameWhatIsInTheTree) {
   Citable citable;
   std::vector<std::string> readable;

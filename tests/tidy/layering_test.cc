@@ -47,6 +47,16 @@ TEST(Layering, IsReadFromTheTargetsOfTheRooms) {
   }
 }
 
+TEST(Layering, LetsTheBrokerAndTheFunctionsUseThePortsOfTheOrchestratorOnly) {
+  const std::map<std::string, Room> rooms = {
+      {"broker", {.reaches = {"base", "orchestrator/ports"}}},
+      {"functions/containers", {.reaches = {"orchestrator/loop", "orchestrator/ports"}}},
+      {"app", {.reaches = {"orchestrator/loop"}}}};
+  EXPECT_THAT(wrong_reaches(rooms),
+              ElementsAre("functions/containers/CMakeLists.txt: lists orchestrator/loop; of the "
+                          "orchestrator it may use orchestrator/ports only"));
+}
+
 /// The folders that the table of rooms in a document names.
 std::set<std::string> folders_of_table(const std::string& document) {
   std::set<std::string> folders;
@@ -85,6 +95,8 @@ TEST(Layering, HoldsForEveryInclude) {
     const auto found = wrong_includes(rooms, file, text);
     wrong.insert(wrong.end(), found.begin(), found.end());
   }
+  const auto reaches = wrong_reaches(rooms);
+  wrong.insert(wrong.end(), reaches.begin(), reaches.end());
   EXPECT_THAT(wrong, IsEmpty());
 
   std::set<std::string> folders;

@@ -55,6 +55,22 @@ std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& c
   return rooms;
 }
 
+std::vector<std::string> wrong_reaches(const std::map<std::string, Room>& rooms) {
+  std::vector<std::string> wrong;
+  for (const auto& [folder, room] : rooms) {
+    if (!folder.starts_with("broker") && !folder.starts_with("functions") &&
+        !folder.starts_with("http"))
+      continue;
+    for (const std::string& other : room.reaches) {
+      if (!other.starts_with("orchestrator/") || other == "orchestrator/ports") continue;
+      wrong.push_back(fmt::format(
+          "{}/CMakeLists.txt: lists {}; of the orchestrator it may use orchestrator/ports only",
+          folder, other));
+    }
+  }
+  return wrong;
+}
+
 std::string room_of(const std::map<std::string, Room>& rooms, std::string_view file) {
   for (size_t slash = file.rfind('/'); slash != std::string_view::npos && slash > 0;
        slash = file.rfind('/', slash - 1)) {

@@ -22,6 +22,10 @@ struct Room {
 std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& cmake_lists,
                                      std::vector<std::string>& errors);
 
+/// A line for each room of broker/, functions/ and http/ that lists more of the orchestrator than
+/// its ports: what is behind them must be possible to exchange.
+std::vector<std::string> wrong_reaches(const std::map<std::string, Room>& rooms);
+
 /// The folder of the room that a file belongs to; empty: none.
 std::string room_of(const std::map<std::string, Room>& rooms, std::string_view file);
 

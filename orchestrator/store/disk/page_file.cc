@@ -18,8 +18,8 @@ using namespace lmdb;
 
 Result<std::unique_ptr<PageFile>> PageFile::open(const std::filesystem::path& path) {
   auto opened = std::make_unique<PageFile>();
-  opened->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (opened->descriptor < 0) {
+  opened->descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened->descriptor) {
     return tl::unexpected(store_error(errno, "opening data.mdb", path));
   }
   TRY(opened->read_metas(path));
@@ -28,7 +28,8 @@ Result<std::unique_ptr<PageFile>> PageFile::open(const std::filesystem::path& pa
 
 bool PageFile::read(uint64_t at, char* to, size_t bytes, size_t& got) const {
   for (got = 0; got < bytes;) {
-    const ssize_t some = ::pread(descriptor, to + got, bytes - got, static_cast<off_t>(at + got));
+    const ssize_t some =
+        ::pread(descriptor.fd(), to + got, bytes - got, static_cast<off_t>(at + got));
     if (some < 0 && errno == EINTR) continue;
     if (some < 0) return false;
     if (some == 0) break;
@@ -51,7 +52,7 @@ Result<Meta> PageFile::read_meta(const std::filesystem::path& path, uint64_t num
 
 Status PageFile::read_metas(const std::filesystem::path& path) {
   struct stat found {};
-  if (::fstat(descriptor, &found) != 0) {
+  if (::fstat(descriptor.fd(), &found) != 0) {
     return tl::unexpected(store_error(errno, "opening data.mdb", path));
   }
   size = static_cast<uint64_t>(found.st_size);

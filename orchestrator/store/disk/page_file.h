@@ -9,11 +9,10 @@
 #include <optional>
 #include <string>
 
-#include <unistd.h>
-
 #include "base/result.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/disk/page_layout.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -26,11 +25,8 @@ class PageFile {
   PageFile() = default;
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
-  ~PageFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
 
-  int descriptor = -1;
+  Descriptor descriptor;
   uint64_t size = 0;
   uint64_t page_bytes = 4096;
   lmdb::Meta meta;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 namespace {
@@ -27,21 +28,6 @@ using Nonce = std::array<unsigned char, kNonceSize>;
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
-
-class File {
- public:
-  explicit File(int opened) : opened_(opened) {}
-  ~File() {
-    if (opened_ >= 0) ::close(opened_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int get() const { return opened_; }
-
- private:
-  int opened_;
-};
 
 tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* what) {
   const bool is_full = errno == ENOSPC || errno == EDQUOT;
@@ -94,9 +80,9 @@ Seal Seal::make() {
 }
 
 Result<Seal> Seal::read(const std::filesystem::path& file) {
-  const File opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   char text[2 * kKeySize + 3];  // room for a line's end, and for a byte too many
-  const ssize_t size = opened.get() < 0 ? -1 : ::read(opened.get(), text, sizeof text);
+  const ssize_t size = !opened ? -1 : ::read(opened.fd(), text, sizeof text);
   if (size < 0) {
     return fail("store.key", fmt::format("the key of the secrets, {}, cannot be read: {}",
                                          file.string(), std::strerror(errno)));
@@ -129,17 +115,17 @@ Status Seal::write(const std::filesystem::path& file) const {
   sodium_bin2hex(line.data(), line.size(), keys_->master, kKeySize);
   line.back() = '\n';
   const std::filesystem::path part = file.string() + ".new";  // a key is whole or not there
-  const File opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Descriptor opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool written =
-      opened.get() >= 0 &&
-      ::write(opened.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      ::fsync(opened.get()) == 0 && ::rename(part.c_str(), file.c_str()) == 0;
+      opened &&
+      ::write(opened.fd(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(opened.fd()) == 0 && ::rename(part.c_str(), file.c_str()) == 0;
   const int failed = errno;
   sodium_memzero(line.data(), line.size());
   errno = failed;
   if (!written) return file_error(file, "writing");
-  const File folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || ::fsync(folder.get()) != 0) return file_error(file, "syncing");
+  const Descriptor folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.fd()) != 0) return file_error(file, "syncing");
   return {};
 }
 

@@ -1,10 +1,12 @@
 // Two readers and a writer of our own stand in for nlohmann's: what they read and write is the
-// same.
+// same, within the limits of JSON from outside.
 #include "base/json.h"
 
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include "base/big_integer.h"
 
 namespace millrace {
 namespace {
@@ -170,6 +172,88 @@ TEST(OwnJson, ThatNestsDeeperThanAStackHasRoomForIsRefused) {
       EXPECT_EQ(parse_own_json(nested(depth)).error().code, "json.depth") << inner << depth;
     }
   }
+}
+
+TEST(JsonText, KeepsTheDigitsOfIntegers) {
+  EXPECT_EQ(dump_json(*parse_json("[9007199254740993,-9223372036854775808,18446744073709551615]")),
+            "[9007199254740993,-9223372036854775808,18446744073709551615]");
+}
+
+TEST(JsonText, IsRefusedWhenItIsNoJson) {
+  for (const char* text : {"", "{", "{\"a\":}", "[1,]", "nul", "\"\\ud800\"", "\"\xff\"",
+                           "{\"a\":1} x", "'a'", "NaN", "\"\x01\""}) {
+    const Result<Json> json = parse_json(text);
+    ASSERT_FALSE(json) << text;
+    EXPECT_EQ(json.error().code, "json.malformed") << text;
+    EXPECT_FALSE(is_json(text)) << text;
+  }
+}
+
+TEST(JsonText, HasNoNumberBeyondADouble) {
+  for (const std::string& text :
+       {std::string("1e400"), std::string("[-1e400]"), "{\"a\":1" + std::string(309, '0') + "}"}) {
+    const Result<Json> json = parse_json(text);
+    ASSERT_FALSE(json) << text;
+    EXPECT_EQ(json.error().code, "json.number") << text;
+    EXPECT_FALSE(is_json(text)) << text;
+  }
+}
+
+TEST(JsonText, KeepsTheDigitsOfIntegersBeyond64Bits) {
+  for (
+      const std::string& text : {
+          std::string("18446744073709551616"),
+          std::string("-9223372036854775809"),
+          "9" + std::string(307, '1'),
+          std::string(
+              R"({"a":[-123456789012345678901234567890,{"b":340282366920938463463374607431768211456}]})"),
+          std::string("[18446744073709551615,18446744073709551616,-9223372036854775808]"),
+      }) {
+    const Result<Json> json = parse_json(text);
+    ASSERT_TRUE(json) << text;
+    EXPECT_EQ(dump_json(*json), text);
+    EXPECT_EQ(*json, *parse_own_json(dump_json(*json)));
+  }
+  const Json big = *parse_json("18446744073709551616");
+  EXPECT_TRUE(is_big_integer(big));
+  EXPECT_TRUE(is_any_number(big));
+  EXPECT_EQ(double_of(big), 18446744073709551616.0);
+  EXPECT_EQ(std::string(type_name_of(big)), "number");
+  EXPECT_NE(big, *parse_json("18446744073709551617"));
+  for (const char* text :
+       {"18446744073709551615", "-9223372036854775808", "1e20", "0.5", "\"1\""}) {
+    EXPECT_FALSE(is_big_integer(*parse_json(text))) << text;
+  }
+}
+
+TEST(JsonText, HasNumbersThatADoubleHolds) {
+  // More digits than a double has are rounded to it, as RFC 8259, section 6, expects of readers.
+  EXPECT_EQ(dump_json(*parse_json("[0.1234567890123456789,1e-400,-0,-0.0,1.50]")),
+            "[0.12345678901234568,0.0,0,-0.0,1.5]");
+}
+
+TEST(JsonText, TakesTheLastOfTwoMembersOfOneName) {
+  EXPECT_EQ(dump_json(*parse_json(R"({"a":1,"b":0,"a":18446744073709551616})")),
+            R"({"a":18446744073709551616,"b":0})");
+}
+
+TEST(JsonText, HasNoByteOrderMarkAndNoNul) {
+  using std::string_view_literals::operator""sv;
+  for (const std::string_view text : {"\xef\xbb\xbf{}"sv, "1\0garbage"sv, "{}\0"sv}) {
+    EXPECT_FALSE(parse_json(text));
+    EXPECT_FALSE(is_json(text));
+  }
+}
+
+TEST(JsonText, NestsTo128AndNoDeeper) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(128)));
+  ASSERT_FALSE(parse_json(nested(129)));
+  EXPECT_EQ(parse_json(nested(129)).error().code, "json.depth");
+  EXPECT_TRUE(parse_json("\"" + std::string(500, '[') + "\""))
+      << "brackets in strings do not count";
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "broker/nkey.h"
-
 namespace millrace {
 namespace {
 
@@ -79,23 +77,6 @@ TEST(Subjects, AreCoveredByWildcards) {
   };
   for (const auto& row : rows) {
     EXPECT_EQ(subject_covers(row.outer, row.inner), row.covers) << row.outer << " " << row.inner;
-  }
-}
-
-TEST(Nkeys, HaveTheirPublicHalfInTheSeed) {
-  const std::string seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
-  EXPECT_EQ(public_nkey(seed),
-            std::string("UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"));
-  EXPECT_EQ(public_nkey("  " + seed + "\n"), public_nkey(seed));
-}
-
-TEST(Nkeys, AreCheckedBeforeTheyAreUsed) {
-  for (const char* seed :
-       {"", "SU", "not a seed", "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VA",
-        "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"}) {
-    const Result<std::string> nkey = public_nkey(seed);
-    ASSERT_FALSE(nkey) << seed;
-    EXPECT_EQ(nkey.error().code, "broker.nkey");
   }
 }
 

@@ -60,12 +60,6 @@ TEST(HttpBinding, TakesTheDataContentTypeFromContentTypeOnly) {
   EXPECT_EQ(events.error().code, "event.content_type");
 }
 
-TEST(HttpBinding, WritesStructuredMode) {
-  const HttpMessage message = encode_http_structured(minimal_request());
-  EXPECT_EQ(message.headers, (Headers{{"content-type", "application/cloudevents+json"}}));
-  EXPECT_EQ(decode_http(message.headers, message.body), kOneMinimal);
-}
-
 TEST(HttpBinding, WritesBinaryMode) {
   Event event = minimal_request();
   event.subject = "Euro € 😀 \"100%\"";

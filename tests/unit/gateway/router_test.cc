@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "gateway/admission.h"
-#include "gateway/problem.h"
-
 namespace millrace {
 namespace {
 
@@ -107,86 +104,6 @@ TEST(Router, ShowsLittleOfALongTarget) {
   for (int i = 0; i < 500; ++i) target += fmt::format("&unknown{}=1", i);
   const auto outcome = two_routes().find("GET", target);
   EXPECT_LE(std::get<Response>(outcome).body.size(), 1'000U);
-}
-
-TEST(Problem, HasAStatusForEveryCodeOfTheService) {
-  struct Row {
-    const char* code;
-    unsigned status;
-  };
-  const Row rows[] = {
-      {"namespace.not_found", 404},
-      {"workflow.not_found", 404},
-      {"instance.not_found", 404},
-      {"namespace.not_empty", 409},
-      {"workflow.has_instances", 409},
-      {"start.conflict", 409},
-      {"busy", 503},
-      {"stopping", 503},
-      {"broker.unreachable", 503},
-      {"broker.too_large", 413},
-      {"store.full", 503},
-      {"store.corrupt", 500},
-      {"event.time", 400},
-      {"event.too_large", 413},
-      {"event.unsupported_format", 415},
-      {"definition.refused", 422},
-      {"json.malformed", 400},
-      {"what.nobody.knows", 500},
-      {"events", 500},
-  };
-  for (const Row& row : rows) EXPECT_EQ(status_of(row.code), row.status) << row.code;
-}
-
-TEST(Problem, IsJsonWhateverBytesAreInItsMessage) {
-  const Response response = problem(Error{"busy", "\xff"}, Json::array({1}));
-  const Json body = Json::parse(response.body);
-  EXPECT_EQ(body["type"], "about:blank");
-  EXPECT_EQ(body["title"], "Service Unavailable");
-  EXPECT_EQ(body["status"], 503);
-  EXPECT_EQ(body["detail"], "\xef\xbf\xbd");
-  EXPECT_EQ(body["errors"], Json::array({1}));
-  EXPECT_EQ(*find_header(response.headers, "Content-Type"), "application/problem+json");
-  EXPECT_EQ(*find_header(response.headers, "Retry-After"), "1");
-}
-
-TEST(Admission, IsForRequestsThatNameThisMachine) {
-  const Headers rows[] = {
-      {},  // HTTP/1.0
-      {{"Host", "127.0.0.1:8780"}},
-      {{"Host", "127.9.9.9"}},
-      {{"host", "LocalHost:1"}},
-      {{"Host", "[::1]:8780"}},
-      {{"Host", "millrace.localhost"}},
-      {{"Host", "Millrace.internal:80"}},
-      {{"Host", "localhost:8780"}, {"Origin", "http://localhost:8780"}},
-      {{"Host", "localhost"}, {"Content-Encoding", "identity"}},
-  };
-  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
-}
-
-TEST(Admission, IsNotForWhatAWebPageCouldSend) {
-  struct Row {
-    Headers headers;
-    const char* code;
-  };
-  const Row rows[] = {
-      {{{"Host", "evil.example:8780"}}, "request.host"},
-      {{{"Host", "127.0.0.1.evil.example"}}, "request.host"},
-      {{{"Host", "127.0.0"}}, "request.host"},
-      {{{"Host", "localhost.evil.example"}}, "request.host"},
-      {{{"Host", ""}}, "request.host"},
-      {{{"Host", "localhost:8780"}, {"Origin", "http://evil.example"}}, "request.origin"},
-      {{{"Host", "localhost:8780"}, {"Origin", "http://localhost:9999"}}, "request.origin"},
-      {{{"Host", "localhost:8780"}, {"Origin", "null"}}, "request.origin"},
-      {{{"Host", "localhost"}, {"Host", "localhost"}}, "request.malformed"},
-      {{{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, "request.content_encoding"},
-  };
-  for (const Row& row : rows) {
-    const Status status = admit(row.headers, {}, false);
-    ASSERT_FALSE(status) << row.headers[0].second;
-    EXPECT_EQ(status.error().code, row.code) << row.headers[0].second;
-  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class EndWaitersTest : public CatalogStoreTest {
   std::vector<std::string> take_answered() { return std::exchange(answered, {}); }
 
   std::vector<std::string> answered;
-  EndWaiters waiters{*tx, catalog};
+  EndWaiters waiters{*environment, catalog};
 };
 
 TEST_F(EndWaitersTest, AreAnsweredWhenTheirInstanceEnds) {

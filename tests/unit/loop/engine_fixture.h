@@ -44,7 +44,8 @@ struct ThreadlessEngine {
                 .make_id = [&last_id](TimePoint) { return numbered_id(++last_id); },
                 .id_key = "key",
                 .begun_tasks = begun},
-               options, intake) {}
+               options, intake),
+        end_waiters(environment, engine.catalog) {}
 
   /// As at a start.
   Status load() {
@@ -79,7 +80,7 @@ struct ThreadlessEngine {
   Intake intake;
   EngineState engine;
   WorkApplier applier{engine, intake};
-  EndWaiters end_waiters{engine.tx, engine.catalog};
+  EndWaiters end_waiters;
   std::atomic<uint64_t> read = 0;         ///< living instances, by the last load()
   std::vector<ContinueInput> unfinished;  ///< as the last load() found them
 };

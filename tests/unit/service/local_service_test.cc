@@ -2,23 +2,15 @@
 // what comes of it is told.
 #include "orchestrator/service/local_service.h"
 
-#include <atomic>
-#include <cstring>
-#include <fstream>
-#include <future>
-#include <iterator>
 #include <memory>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/row.h"
-#include "orchestrator/store/rows/variable_rows.h"
-#include "tests/simulation/world.h"
+#include "tests/unit/service/local_service_fixture.h"
 
 namespace millrace {
 namespace {
@@ -28,37 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-/// Keeps what is published; the test says what becomes of it.
-class HoldingPublisher final : public Publisher {
- public:
-  void publish(NatsMessage message, Done done) override {
-    messages.push_back(std::move(message));
-    waiting.push_back(std::move(done));
-  }
-
-  std::vector<NatsMessage> messages;
-  std::vector<Done> waiting;
-};
-
-/// Holds a thread until it is opened.
-class Gate {
- public:
-  void hold() {
-    is_reached_ = true;
-    is_reached_.notify_all();
-    is_open_.wait(false);
-  }
-  void wait_until_reached() const { is_reached_.wait(false); }
-  void open() {
-    is_open_ = true;
-    is_open_.notify_all();
-  }
-
- private:
-  std::atomic<bool> is_reached_ = false;
-  std::atomic<bool> is_open_ = false;
-};
 
 /// A processor whose store is not read yet.
 struct UnreadEngine {
@@ -83,133 +44,6 @@ struct UnreadEngine {
   Intake intake;
   Metrics metrics;
   Processor processor;
-};
-
-class LocalServiceTest : public testing::Test {
- protected:
-  static constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: paid}}
-)";
-  static constexpr const char* kTicks = R"(
-id: ticks
-start: {type: scheduled, cron: "0 7 * * *"}
-states:
-- {id: end, type: noop}
-)";
-  static constexpr const char* kPairs = R"(
-id: pairs
-start: {type: eventsAnd, correlate: [key], events: [{type: left}, {type: right}]}
-states:
-- {id: end, type: noop}
-)";
-
-  LocalServiceTest() : world(options()) { renew(); }
-  ~LocalServiceTest() override {
-    service.reset();
-    on_read = nullptr;
-  }
-
-  WorldOptions options() {
-    WorldOptions made;
-    made.store.fails_read = [this](Table, std::string_view) { return on_read && on_read(); };
-    return made;
-  }
-  LocalService::Parts parts(Processor& processor) {
-    const auto state = [this](const char* part) {
-      return [this, part]() -> Status {
-        if (failing != part) return {};
-        return fail("broker.unreachable", std::string("no ") + part);
-      };
-    };
-    return {.environment = world.environment(),
-            .intake = world.intake(),
-            .processor = processor,
-            .queries = world.queries(),
-            .publisher = publisher,
-            .metrics = metrics,
-            .losses = losses,
-            .reads_events = state("reader"),
-            .sends_events = state("sender"),
-            .runs_tasks = state("tasks"),
-            .evaluates = state("workers"),
-            .levels = [] { return PartLevels{.consumers = 7, .jq_workers = 3}; },
-            .check_programs =
-                [this](std::span<const std::string> programs) {
-                  checked.insert(checked.end(), programs.begin(), programs.end());
-                  return std::vector<std::optional<Error>>(programs.size(), wrong);
-                },
-            .check_schemas =
-                [this](std::span<const std::string> schemas) {
-                  checked.insert(checked.end(), schemas.begin(), schemas.end());
-                  return std::vector<std::optional<Error>>(schemas.size());
-                },
-            .dead_letters =
-                [this](std::string_view, const std::optional<NamespaceIdentity>& identity, size_t,
-                       std::string_view) {
-                  asked_for = identity;
-                  return letters;
-                },
-            .info = {{"version", "1"}}};
-  }
-  void renew() { service = std::make_unique<LocalService>(parts(world.processor())); }
-  /// The process dies and another begins, with a store that was changed meanwhile.
-  void restart_with(const std::function<void(Transaction& tx)>& change) {
-    service.reset();
-    world.checks_store = false;
-    world.crash();
-    world.change_store(change);
-    world.recover();
-    renew();
-  }
-  void store_settings(const std::string& text) {
-    restart_with([&](Transaction& tx) {
-      auto record = read_namespace(tx, "default").value().value();
-      record.settings = text;
-      write_namespace(tx, "default", record);
-    });
-  }
-
-  /// Publishes so many events; what is told of it comes into `published`.
-  void publish(size_t count, const std::string& ns = "default") {
-    std::vector<Event> events;
-    for (size_t i = 0; i < count; ++i) {
-      events.push_back({.id = std::to_string(i), .source = "/s", .type = "paid"});
-    }
-    service->publish_events(ns, std::move(events), [this](Result<Accepted> accepted) {
-      published.push_back(std::move(accepted));
-    });
-  }
-  std::future<Result<Json>> verify() {
-    const auto report = std::make_shared<std::promise<Result<Json>>>();
-    service->verify([report](Result<Json> answer) { report->set_value(std::move(answer)); });
-    return report->get_future();
-  }
-  /// A read answers so, and fails where the store cannot be read.
-  void expect_answer(const std::function<Result<Json>()>& ask, const Result<Json>& expected) {
-    ASSERT_TRUE(expected) << expected.error().message;
-    EXPECT_EQ(ask(), expected);
-    on_read = [] { return true; };
-    EXPECT_EQ(code_of(ask()), "store.io") << *expected;
-    on_read = nullptr;
-  }
-  static std::string code_of(const auto& result) {
-    return result ? std::string() : result.error().code;
-  }
-
-  std::function<bool()> on_read;  ///< at each read of the store, on its thread; true: it fails
-  World world;
-  HoldingPublisher publisher;
-  Metrics metrics;
-  BrokerLosses losses{world.clock, metrics};
-  std::string_view failing;  ///< the part that does not work
-  std::vector<std::string> checked;
-  std::optional<Error> wrong;  ///< with each program
-  Result<Json> letters = Json{{"items", Json::array()}};
-  std::optional<NamespaceIdentity> asked_for;
-  std::vector<Result<Accepted>> published;
-  std::unique_ptr<LocalService> service;
 };
 
 // Commands.
@@ -443,112 +277,6 @@ TEST_F(LocalServiceTest, HandsOnWhyDeadLettersCannotBeRead) {
   EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "broker.unreachable");
   on_read = [] { return true; };
   EXPECT_EQ(code_of(service->dead_letters("default", 9, "")), "store.io");
-}
-
-// The check of the store.
-
-TEST_F(LocalServiceTest, ChecksTheStoreAsTheLastCommitHasIt) {
-  world.apply(kWaits);
-  world.start("waits");
-  const Result<Json> report = verify().get();
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->at("sound"), true);
-  EXPECT_GT(report->at("rows").at("live"), 0);
-}
-
-TEST_F(LocalServiceTest, ReportsWhatDoesNotFitInTheStore) {
-  restart_with([](Transaction& tx) { tx.put(Table::kVariables, "damaged", "damaged"); });
-  const Result<Json> report = verify().get();
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->at("sound"), false);
-  EXPECT_EQ(report->at("items")[0]["table"], "variables");
-}
-
-TEST_F(LocalServiceTest, ReportsAStoreThatCannotBeRead) {
-  on_read = [] { return true; };
-  const Result<Json> report = verify().get();
-  on_read = nullptr;
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_TRUE(report->at("codes").contains("store.damaged")) << *report;
-}
-
-TEST_F(LocalServiceTest, ReadsNoRowWhereAPageIsDamaged) {
-  world.stored_bytes();  // all rows are in the file now
-  world.checks_store = false;
-  const auto path = world.environment().folder() / "data.mdb";
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  constexpr size_t kPage = 4'096;
-  for (uint64_t page = 2; (page + 1) * kPage <= bytes.size(); ++page) {
-    uint64_t number = 0;  // a page that was ever written begins with its number
-    std::memcpy(&number, bytes.data() + page * kPage, sizeof number);
-    if (number == page) file.seekp(static_cast<std::streamoff>(page * kPage)).put('\x7f');
-  }
-  file.close();
-  bool has_read = false;
-  on_read = [&] { return has_read = true; };
-  const Result<Json> report = verify().get();
-  on_read = nullptr;
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->at("sound"), false);
-  EXPECT_GT(report->at("codes").at("store.damaged"), 0);
-  EXPECT_FALSE(has_read);
-}
-
-TEST_F(LocalServiceTest, ChecksTheStoreOnceAtATime) {
-  Gate gate;
-  on_read = [&] {
-    gate.hold();
-    return false;
-  };
-  auto first = verify();
-  gate.wait_until_reached();
-  EXPECT_EQ(code_of(verify().get()), "busy");
-  gate.open();
-  EXPECT_TRUE(first.get());
-  EXPECT_TRUE(verify().get()) << "it may be asked again";
-}
-
-/// Waits until that thread of this process sleeps, or has ended.
-void wait_until_asleep(pid_t thread) {
-  const std::string path = fmt::format("/proc/self/task/{}/stat", thread);
-  while (true) {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const size_t name_end = text.rfind(") ");
-    if (name_end == std::string::npos || text[name_end + 2] == 'S') return;
-    std::this_thread::yield();
-  }
-}
-
-TEST_F(LocalServiceTest, StopsACheckOfTheStoreAtItsEnd) {
-  constexpr int kMoreThanOneStep = 5'000;  // rows, of which the check is asked to go on
-  restart_with([](Transaction& tx) {
-    const VariableOwner owner{.scope = VariableScope::kNamespace, .space = NamespaceNumber(1)};
-    for (int i = 0; i < kMoreThanOneStep; ++i)
-      write_variable(tx, {owner, fmt::format("k{}", i)}, {});
-  });
-  Gate gate;
-  on_read = [&] {
-    gate.hold();
-    return false;
-  };
-  auto report = verify();
-  gate.wait_until_reached();
-  std::atomic<pid_t> ending = 0;
-  std::thread end([&] {
-    ending = ::gettid();
-    ending.notify_all();
-    service.reset();
-  });
-  ending.wait(0);
-  wait_until_asleep(ending);  // for the check
-  EXPECT_NE(report.wait_for(seconds(0)), std::future_status::ready);
-  gate.open();
-  end.join();
-  EXPECT_EQ(report.wait_for(seconds(0)), std::future_status::ready);
-  EXPECT_EQ(code_of(report.get()), "stopping");
 }
 
 // How it stands.

@@ -1,0 +1,35 @@
+#include "base/ids.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(InstanceIds, SortByTheTimeOfTheirMaking) {
+  const InstanceId early = make_instance_id(from_millis(1000), {0xff, 0xff, 0xff});
+  const InstanceId late = make_instance_id(from_millis(1001), {});
+  EXPECT_LT(early, late);
+  EXPECT_LT(to_string(early), to_string(late));
+}
+
+TEST(InstanceIds, AreReadAsTheyAreWritten) {
+  const InstanceId id =
+      make_instance_id(from_millis(1630497600123), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  EXPECT_EQ(to_string(id)[14], '7') << "version";
+  EXPECT_EQ(parse_instance_id(to_string(id)), id);
+  for (const char* text : {"", "0190b5a4", "0190b5a4-7c1e-7f2a-8000-0123456789ax",
+                           "0190b5a47-c1e-7f2a-8000-0123456789ab"}) {
+    EXPECT_FALSE(parse_instance_id(text)) << text;
+  }
+}
+
+TEST(Identifiers, AreLettersDigitsPeriodsDashesAndUnderscores) {
+  EXPECT_TRUE(is_identifier("Wait-for_booking.2"));
+  EXPECT_FALSE(is_identifier(""));
+  EXPECT_FALSE(is_identifier("a b"));
+  EXPECT_FALSE(is_identifier("ä"));
+  EXPECT_FALSE(is_identifier(std::string(129, 'a')));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,48 @@
+#include "gateway/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(Admission, IsForRequestsThatNameThisMachine) {
+  const Headers rows[] = {
+      {},  // HTTP/1.0
+      {{"Host", "127.0.0.1:8780"}},
+      {{"Host", "127.9.9.9"}},
+      {{"host", "LocalHost:1"}},
+      {{"Host", "[::1]:8780"}},
+      {{"Host", "millrace.localhost"}},
+      {{"Host", "Millrace.internal:80"}},
+      {{"Host", "localhost:8780"}, {"Origin", "http://localhost:8780"}},
+      {{"Host", "localhost"}, {"Content-Encoding", "identity"}},
+  };
+  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
+}
+
+TEST(Admission, IsNotForWhatAWebPageCouldSend) {
+  struct Row {
+    Headers headers;
+    const char* code;
+  };
+  const Row rows[] = {
+      {{{"Host", "evil.example:8780"}}, "request.host"},
+      {{{"Host", "127.0.0.1.evil.example"}}, "request.host"},
+      {{{"Host", "127.0.0"}}, "request.host"},
+      {{{"Host", "localhost.evil.example"}}, "request.host"},
+      {{{"Host", ""}}, "request.host"},
+      {{{"Host", "localhost:8780"}, {"Origin", "http://evil.example"}}, "request.origin"},
+      {{{"Host", "localhost:8780"}, {"Origin", "http://localhost:9999"}}, "request.origin"},
+      {{{"Host", "localhost:8780"}, {"Origin", "null"}}, "request.origin"},
+      {{{"Host", "localhost"}, {"Host", "localhost"}}, "request.malformed"},
+      {{{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, "request.content_encoding"},
+  };
+  for (const Row& row : rows) {
+    const Status status = admit(row.headers, {}, false);
+    ASSERT_FALSE(status) << row.headers[0].second;
+    EXPECT_EQ(status.error().code, row.code) << row.headers[0].second;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

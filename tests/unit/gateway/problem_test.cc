@@ -1,0 +1,50 @@
+#include "gateway/problem.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(Problem, HasAStatusForEveryCodeOfTheService) {
+  struct Row {
+    const char* code;
+    unsigned status;
+  };
+  const Row rows[] = {
+      {"namespace.not_found", 404},
+      {"workflow.not_found", 404},
+      {"instance.not_found", 404},
+      {"namespace.not_empty", 409},
+      {"workflow.has_instances", 409},
+      {"start.conflict", 409},
+      {"busy", 503},
+      {"stopping", 503},
+      {"broker.unreachable", 503},
+      {"broker.too_large", 413},
+      {"store.full", 503},
+      {"store.corrupt", 500},
+      {"event.time", 400},
+      {"event.too_large", 413},
+      {"event.unsupported_format", 415},
+      {"definition.refused", 422},
+      {"json.malformed", 400},
+      {"what.nobody.knows", 500},
+      {"events", 500},
+  };
+  for (const Row& row : rows) EXPECT_EQ(status_of(row.code), row.status) << row.code;
+}
+
+TEST(Problem, IsJsonWhateverBytesAreInItsMessage) {
+  const Response response = problem(Error{"busy", "\xff"}, Json::array({1}));
+  const Json body = Json::parse(response.body);
+  EXPECT_EQ(body["type"], "about:blank");
+  EXPECT_EQ(body["title"], "Service Unavailable");
+  EXPECT_EQ(body["status"], 503);
+  EXPECT_EQ(body["detail"], "\xef\xbf\xbd");
+  EXPECT_EQ(body["errors"], Json::array({1}));
+  EXPECT_EQ(*find_header(response.headers, "Content-Type"), "application/problem+json");
+  EXPECT_EQ(*find_header(response.headers, "Retry-After"), "1");
+}
+
+}  // namespace
+}  // namespace millrace

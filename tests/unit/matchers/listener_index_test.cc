@@ -1,0 +1,187 @@
+// What only the index does, and generated cases that hold it to the naive matcher.
+#include "matchers/listener_index.h"
+
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "matchers/naive_matcher.h"
+#include "tests/support/cases.h"
+#include "tests/unit/matchers/filter_maker.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(ListenerIndexes, ShareEqualPatternsAndRunThemOncePerEvent) {
+  ListenerIndex index;
+  std::vector<Matcher::Handle> handles;
+  for (uint64_t target = 0; target < 50; ++target) {
+    std::vector<Predicate> predicates = {pattern("subject", "^(?=(a+)+$)")};
+    if (target % 2 == 0) predicates.push_back(equals("customer", "c7"));
+    handles.push_back(*index.add("default", {"order.paid", predicates}, target));
+  }
+  EXPECT_EQ(index.pattern_count(), 1u);
+  Event event = order_event();
+  event.subject = std::string(100, 'a') + "!";
+  FoundTargets targets;
+  index.match("default", Attributes(event), targets);
+  EXPECT_EQ(index.over_limit(), 1u);
+  for (const Matcher::Handle handle : handles) index.remove(handle);
+  EXPECT_EQ(index.pattern_count(), 0u);
+  EXPECT_EQ(index.size(), 0u);
+}
+
+TEST(ListenerIndexes, KeepNoPatternForWhatIsAnEquality) {
+  ListenerIndex index;
+  const Matcher::Handle handle =
+      *index.add("default", {"order.paid", {pattern("subject", "^order-(?:42)$")}}, 1);
+  EXPECT_EQ(index.pattern_count(), 0u);
+  FoundTargets targets;
+  index.match("default", Attributes(order_event()), targets);
+  EXPECT_THAT(targets, ElementsAre(1));
+  index.remove(handle);
+  index.match("default", Attributes(order_event()), targets);
+  EXPECT_THAT(targets, IsEmpty());
+}
+
+/// Few types, names and values, so that listeners and events meet; a run is named by its seed.
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  uint32_t below(uint32_t bound) { return random_() % bound; }
+
+  std::string ns() { return below(5) == 0 ? "other" : "default"; }
+  std::string type() { return pick({"t", "u", "t.u"}); }
+  std::string value() {
+    std::string text;
+    for (uint32_t size = below(4); size > 0; --size) text += pick({"a", "b", "1", "-", "ä", "\n"});
+    if (below(12) == 0) text += std::string(50, 'a');
+    if (below(3) == 0) text += id();
+    return text;
+  }
+
+  /// Longer than a gram, and much alike.
+  std::string id() {
+    return pick({"order-", "o", ""}) + std::string(below(12), '0') + std::to_string(below(30)) +
+           pick({"", "", "-eu", "-us"});
+  }
+
+  Predicate predicate() {
+    const std::string name = pick({"subject", "source", "x", "y", "n", "flag", "type"});
+    switch (below(4)) {
+      case 0:
+        return equals(name, pick({"true", "1", "-1", "t", "u"}));
+      case 1:
+        return equals(name, value());
+      case 2:
+        return pattern(name, pick({"^", "^", "", "", "b"}) + quote_pattern(value()) +
+                                 pick({"$", "$", "", "", "+"}));
+      default:
+        return pattern(name, pick({"",     ".*",      "^.*$",   "a",     "^a",     "a$",
+                                   "^a$",  "^[ab]+$", "\\d",    "^-?1$", "(?!a)b", "^(.)\\1*$",
+                                   "^$",   "true|t",  "\\bä?a", "0{3,}", "[1-3]$", "^order-0*[12]",
+                                   "\\B1", "e[^s]$"}));
+    }
+  }
+
+  EventFilter filter() {
+    EventFilter filter{type(), {}};
+    for (uint32_t count = below(4); count > 0; --count) filter.predicates.push_back(predicate());
+    return filter;
+  }
+
+  Event event() {
+    Event event{.id = "e", .source = value(), .type = type()};
+    if (below(2) == 0) event.subject = value();
+    if (below(2) == 0) event.extensions["x"] = value();
+    if (below(2) == 0) event.extensions["y"] = id();
+    if (below(2) == 0) event.extensions["n"] = static_cast<int32_t>(below(3)) - 1;
+    if (below(2) == 0) event.extensions["flag"] = below(2) == 0;
+    return event;
+  }
+
+ private:
+  std::string pick(std::initializer_list<const char*> texts) {
+    return *(texts.begin() + below(static_cast<uint32_t>(texts.size())));
+  }
+
+  std::mt19937 random_;
+};
+
+// Runs of 500 events; between events listeners come and go.
+TEST(ListenerIndexes, AnswerAsTheNaiveMatcherDoes) {
+  constexpr size_t kEvents = 500;
+  const size_t runs = cases(20'000) / kEvents;
+  size_t answers = 0;
+  for (uint32_t seed = 1; seed <= runs; ++seed) {
+    Generator generator(seed);
+    NaiveMatcher naive;
+    ListenerIndex index;
+    std::vector<std::pair<Matcher::Handle, Matcher::Handle>> there;
+    uint64_t next_target = 0;
+    for (size_t step = 0; step < kEvents; ++step) {
+      for (uint32_t change = generator.below(4); change > 0; --change) {
+        if (generator.below(80) < there.size()) {
+          const uint32_t gone = generator.below(static_cast<uint32_t>(there.size()));
+          naive.remove(there[gone].first);
+          index.remove(there[gone].second);
+          there[gone] = there.back();
+          there.pop_back();
+        } else {
+          const std::string ns = generator.ns();
+          const EventFilter filter = generator.filter();
+          const uint64_t target = next_target++ * 7919 % 1000;
+          there.emplace_back(*naive.add(ns, filter, target), *index.add(ns, filter, target));
+        }
+      }
+      const std::string ns = generator.ns();
+      const Attributes event(generator.event());
+      FoundTargets expected;
+      FoundTargets actual;
+      naive.match(ns, event, expected);
+      index.match(ns, event, actual);
+      ASSERT_EQ(actual, expected) << "seed " << seed << ", step " << step;
+      answers += expected.size();
+    }
+    for (const auto& [in_naive, in_index] : there) index.remove(in_index);
+    ASSERT_EQ(index.size(), 0u) << "seed " << seed;
+    ASSERT_EQ(index.pattern_count(), 0u) << "seed " << seed;
+  }
+  EXPECT_GT(answers, runs * kEvents) << "the generated listeners and events must meet";
+}
+
+TEST(ListenerIndexes, SurviveManyComingsAndGoings) {
+  ListenerIndex index;
+  std::map<uint64_t, Matcher::Handle> there;
+  const auto filter_of = [](uint64_t order) {
+    return EventFilter{"order.paid",
+                       {equals("customer", "c7"), equals("subject", "o" + std::to_string(order))}};
+  };
+  Event event = order_event();
+  FoundTargets targets;
+  for (uint64_t order = 0; order < 5000; ++order) {
+    there[order] = *index.add("default", filter_of(order), order);
+  }
+  for (uint64_t order = 0; order < 5000; order += 2) {
+    index.remove(there.at(order));
+    there.erase(order);
+  }
+  for (uint64_t order = 5000; order < 12000; ++order) {
+    there[order] = *index.add("default", filter_of(order), order);
+  }
+  EXPECT_EQ(index.size(), there.size());
+  for (uint64_t order = 0; order < 12000; ++order) {
+    event.subject = "o" + std::to_string(order);
+    index.match("default", Attributes(event), targets);
+    ASSERT_EQ(targets, there.contains(order) ? FoundTargets{order} : FoundTargets{}) << order;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,161 @@
+// LocalServiceTest: a LocalService on a world, with a publisher that the test answers for, and
+// with parts and reads of the store that it can make fail.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/service/local_service.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+
+/// Keeps what is published; the test says what becomes of it.
+class HoldingPublisher final : public Publisher {
+ public:
+  void publish(NatsMessage message, Done done) override {
+    messages.push_back(std::move(message));
+    waiting.push_back(std::move(done));
+  }
+
+  std::vector<NatsMessage> messages;
+  std::vector<Done> waiting;
+};
+
+class LocalServiceTest : public testing::Test {
+ protected:
+  static constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}}
+)";
+  static constexpr const char* kTicks = R"(
+id: ticks
+start: {type: scheduled, cron: "0 7 * * *"}
+states:
+- {id: end, type: noop}
+)";
+  static constexpr const char* kPairs = R"(
+id: pairs
+start: {type: eventsAnd, correlate: [key], events: [{type: left}, {type: right}]}
+states:
+- {id: end, type: noop}
+)";
+
+  LocalServiceTest() : world(options()) { renew(); }
+  ~LocalServiceTest() override {
+    service.reset();
+    on_read = nullptr;
+  }
+
+  WorldOptions options() {
+    WorldOptions made;
+    made.store.fails_read = [this](Table, std::string_view) { return on_read && on_read(); };
+    return made;
+  }
+  LocalService::Parts parts(Processor& processor) {
+    const auto state = [this](const char* part) {
+      return [this, part]() -> Status {
+        if (failing != part) return {};
+        return fail("broker.unreachable", std::string("no ") + part);
+      };
+    };
+    return {.environment = world.environment(),
+            .intake = world.intake(),
+            .processor = processor,
+            .queries = world.queries(),
+            .publisher = publisher,
+            .metrics = metrics,
+            .losses = losses,
+            .reads_events = state("reader"),
+            .sends_events = state("sender"),
+            .runs_tasks = state("tasks"),
+            .evaluates = state("workers"),
+            .levels = [] { return PartLevels{.consumers = 7, .jq_workers = 3}; },
+            .check_programs =
+                [this](std::span<const std::string> programs) {
+                  checked.insert(checked.end(), programs.begin(), programs.end());
+                  return std::vector<std::optional<Error>>(programs.size(), wrong);
+                },
+            .check_schemas =
+                [this](std::span<const std::string> schemas) {
+                  checked.insert(checked.end(), schemas.begin(), schemas.end());
+                  return std::vector<std::optional<Error>>(schemas.size());
+                },
+            .dead_letters =
+                [this](std::string_view, const std::optional<NamespaceIdentity>& identity, size_t,
+                       std::string_view) {
+                  asked_for = identity;
+                  return letters;
+                },
+            .info = {{"version", "1"}}};
+  }
+  void renew() { service = std::make_unique<LocalService>(parts(world.processor())); }
+  /// The process dies and another begins, with a store that was changed meanwhile.
+  void restart_with(const std::function<void(Transaction& tx)>& change) {
+    service.reset();
+    world.checks_store = false;
+    world.crash();
+    world.change_store(change);
+    world.recover();
+    renew();
+  }
+  void store_settings(const std::string& text) {
+    restart_with([&](Transaction& tx) {
+      auto record = read_namespace(tx, "default").value().value();
+      record.settings = text;
+      write_namespace(tx, "default", record);
+    });
+  }
+
+  /// Publishes so many events; what is told of it comes into `published`.
+  void publish(size_t count, const std::string& ns = "default") {
+    std::vector<Event> events;
+    for (size_t i = 0; i < count; ++i) {
+      events.push_back({.id = std::to_string(i), .source = "/s", .type = "paid"});
+    }
+    service->publish_events(ns, std::move(events), [this](Result<Accepted> accepted) {
+      published.push_back(std::move(accepted));
+    });
+  }
+  std::future<Result<Json>> verify() {
+    const auto report = std::make_shared<std::promise<Result<Json>>>();
+    service->verify([report](Result<Json> answer) { report->set_value(std::move(answer)); });
+    return report->get_future();
+  }
+  /// A read answers so, and fails where the store cannot be read.
+  void expect_answer(const std::function<Result<Json>()>& ask, const Result<Json>& expected) {
+    ASSERT_TRUE(expected) << expected.error().message;
+    EXPECT_EQ(ask(), expected);
+    on_read = [] { return true; };
+    EXPECT_EQ(code_of(ask()), "store.io") << *expected;
+    on_read = nullptr;
+  }
+  static std::string code_of(const auto& result) {
+    return result ? std::string() : result.error().code;
+  }
+
+  std::function<bool()> on_read;  ///< at each read of the store, on its thread; true: it fails
+  World world;
+  HoldingPublisher publisher;
+  Metrics metrics;
+  BrokerLosses losses{world.clock, metrics};
+  std::string_view failing;  ///< the part that does not work
+  std::vector<std::string> checked;
+  std::optional<Error> wrong;  ///< with each program
+  Result<Json> letters = Json{{"items", Json::array()}};
+  std::optional<NamespaceIdentity> asked_for;
+  std::vector<Result<Accepted>> published;
+  std::unique_ptr<LocalService> service;
+};
+
+}  // namespace millrace
