@@ -1,0 +1,126 @@
+// Settings of a namespace: what each key means, and the error for each that is wrong.
+#include "orchestrator/definition/namespace_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+NamespaceSettings settings_of(std::string_view text) {
+  const auto settings = read_settings(text);
+  EXPECT_TRUE(settings) << text << ": " << settings.error().message;
+  return settings.value_or(NamespaceSettings());
+}
+
+/// `code: message` of the refusal; empty where the settings are read.
+std::string refusal_of(std::string_view text) {
+  const auto settings = read_settings(text);
+  return settings ? "" : settings.error().code + ": " + settings.error().message;
+}
+
+TEST(NamespaceSettings, AreEmptyWhereNothingIsStored) {
+  for (const char* const text : {"", "{}"}) {
+    const NamespaceSettings settings = settings_of(text);
+    EXPECT_THAT(settings.services, IsEmpty());
+    EXPECT_THAT(settings.paused, IsEmpty());
+    EXPECT_EQ(settings.default_retries, std::nullopt);
+    EXPECT_FALSE(settings.tells());
+  }
+}
+
+TEST(NamespaceSettings, NameWhereEachServiceIs) {
+  const NamespaceSettings settings = settings_of(R"({"services": {
+      "charge": {"url": "https://pay/charge"},
+      "stock": {"request": "stock.reserve"},
+      "mail": {"queue": "millrace.tasks.default.mail"},
+      "slow": {"startToCloseTimeout": "1m"}}})");
+  const auto target = [&](std::string_view name) {
+    return settings.services.find(name)->second.target;
+  };
+  EXPECT_EQ(target("charge"), TaskTarget(HttpService{"https://pay/charge"}));
+  EXPECT_EQ(target("stock"), TaskTarget(NatsService{"stock.reserve"}));
+  EXPECT_EQ(target("mail"), TaskTarget(WorkQueue{"millrace.tasks.default.mail"}));
+  EXPECT_EQ(target("slow"), std::nullopt) << "it has a policy only";
+}
+
+TEST(NamespaceSettings, NameTheServicesThatArePaused) {
+  EXPECT_THAT(settings_of(R"({"paused": ["mail", "charge"]})").paused,
+              ElementsAre("charge", "mail"));
+}
+
+TEST(NamespaceSettings, NameTheVocabularyWhosePolicyIsTheDefault) {
+  for (const auto& [name, vocabulary] : {std::pair{"temporal", Vocabulary::kTemporal},
+                                         {"steep", Vocabulary::kSteep},
+                                         {"zart", Vocabulary::kZart}}) {
+    const std::string text = std::string(R"({"defaults": ")") + name + "\"}";
+    const auto retries = settings_of(text).default_retries;
+    const auto expected = default_policy(vocabulary);
+    ASSERT_EQ(retries.has_value(), expected.has_value()) << name;
+    if (!expected) continue;
+    EXPECT_EQ(retries->attempts, expected->attempts) << name;
+    EXPECT_EQ(retries->factor, expected->factor) << name;
+  }
+}
+
+TEST(NamespaceSettings, AskForEventsOnNatsOrByWebhooks) {
+  EXPECT_TRUE(settings_of(R"({"lifecycle": true})").tells());
+  const NamespaceSettings settings = settings_of(
+      R"({"webhooks": [{"url": "http://all"},
+                       {"url": "https://ends", "secret": "token", "types": ["*.failed"]}]})");
+  EXPECT_TRUE(settings.tells());
+  ASSERT_EQ(settings.webhooks.size(), 2U);
+  EXPECT_THAT(settings.webhooks[0].types, IsEmpty()) << "all of them";
+  EXPECT_EQ(settings.webhooks[1].secret, "token");
+  EXPECT_THAT(settings.webhooks[1].types, ElementsAre("*.failed"));
+}
+
+TEST(NamespaceSettings, AreRefusedWithThePlaceAndWhatToWrite) {
+  constexpr std::string_view kPlaces =
+      R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
+      R"(and beside it "retries" and timeouts of its calls)";
+  const std::string charge = "settings.invalid: services.charge";
+  const std::pair<const char*, std::string> cases[] = {
+      {"[]", "settings.invalid: settings: write an object"},
+      {R"({"services": []})",
+       "settings.invalid: services: write an object: names and where they are"},
+      {R"({"services": {"charge": {}}})", charge + ": " + std::string(kPlaces)},
+      {R"({"services": {"charge": {"url": "http://a", "request": "b"}}})",
+       charge + ": " + std::string(kPlaces)},
+      {R"({"services": {"charge": {"url": 1}}})", charge + ".url: write a text"},
+      {R"({"services": {"charge": {"url": "ftp://a"}}})",
+       charge + ".url: this is not a URL of HTTP; write http://… or https://…"},
+      {R"({"services": {"charge": {"request": "a b"}}})",
+       charge + ".request: this is not a subject that can be published to"},
+      {R"({"services": {"charge": {"queue": "elsewhere.mail"}}})",
+       charge + ".queue: a work queue's subject begins with millrace.tasks."},
+      {R"({"paused": "mail"})", "settings.invalid: paused: write a list of names"},
+      {R"({"paused": ["mail", 1]})", "settings.invalid: paused[1]: write a name"},
+      {R"({"defaults": "cadence"})",
+       "settings.invalid: defaults: write stevora, temporal, steep, zart or direktiv"},
+      {R"({"lifecycle": 1})", "settings.invalid: lifecycle: write true or false"},
+      {R"({"webhooks": {}})", "settings.invalid: webhooks: write a list"},
+      {R"({"webhooks": ["http://a"]})",
+       R"(settings.invalid: webhooks[0]: write an object with a "url")"},
+      {R"({"webhooks": [{"url": "http://a"}, {"secret": "token"}]})",
+       "settings.invalid: webhooks[1].url: write the URL of HTTP that gets the events"},
+      {R"({"webhooks": [{"url": "http://a", "headers": {}}]})",
+       "settings.invalid: webhooks[0].headers: there is no such key; there are url, secret, types, "
+       "retries"},
+  };
+  for (const auto& [text, refusal] : cases) EXPECT_EQ(refusal_of(text), refusal) << text;
+}
+
+TEST(NamespaceSettings, ThatAreNoJsonAreRefused) { EXPECT_NE(refusal_of("{"), ""); }
+
+TEST(NamespaceSettings, SendToTheWorkersOfTheServiceWhereNoPlaceIsNamed) {
+  EXPECT_EQ(default_queue("shop", "mail").subject, "millrace.tasks.shop.mail");
+  EXPECT_NE(default_queue("shop", "a.b").subject, "millrace.tasks.shop.a.b")
+      << "a dot would name another subject";
+}
+
+}  // namespace
+}  // namespace millrace
