@@ -1,6 +1,7 @@
 #include "expressions/jq_complaints.h"
 
 #include <algorithm>
+#include <cctype>
 #include <array>
 #include <optional>
 #include <utility>

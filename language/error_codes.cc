@@ -1,6 +1,7 @@
 #include "language/error_codes.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace millrace {
 namespace {
