@@ -1,8 +1,8 @@
 #include "expressions/jq_complaints.h"
 
 #include <algorithm>
-#include <cctype>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
