@@ -10,8 +10,11 @@
 namespace millrace {
 
 void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
+  if (waiters.empty()) return;
+  const Result<Snapshot> committed = Snapshot::take(environment_);
   for (EndWaiter& waiter : waiters) {
-    const Result<bool> active = is_active(waiter);
+    const Result<bool> active =
+        committed ? is_active(*committed, waiter) : tl::unexpected(committed.error());
     if (active && *active) {
       const Duration deadline = elapsed + waiter.at_most;
       const InstanceId id = waiter.id;
@@ -22,10 +25,9 @@ void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
   }
 }
 
-Result<bool> EndWaiters::is_active(const EndWaiter& waiter) const {
+Result<bool> EndWaiters::is_active(const View& committed, const EndWaiter& waiter) const {
   const auto space = catalog_.find_namespace(waiter.space);
   if (!space) return false;
-  const Snapshot committed = TRY(Snapshot::take(environment_));
   const auto head = TRY(read_living_head(committed, *space, waiter.id));
   return head && !has_ended(head->status);
 }

@@ -19,8 +19,9 @@ class EndWaiters {
   EndWaiters(const Environment& environment, const Catalog& catalog)
       : environment_(environment), catalog_(catalog) {}
 
-  /// Answers those at once whose instance has ended, or is not there. `elapsed` here and below is
-  /// Clock::elapsed().
+  /// Answers those at once whose instance has ended, or is not there, as of the last commit. Reads
+  /// a snapshot: a failed read of the batches' transaction would lose the next batch. `elapsed`
+  /// here and below is Clock::elapsed().
   void add(std::vector<EndWaiter> waiters, Duration elapsed);
   /// The instance has ended, and that is on disk.
   void on_end(const InstanceId& id);
@@ -34,9 +35,8 @@ class EndWaiters {
  private:
   using ByDeadline = std::multimap<Duration, EndWaiter>;
 
-  /// Whether its instance has not ended, as of the last commit. Reads a snapshot: a failed read of
-  /// the batch's transaction would lose the next batch.
-  Result<bool> is_active(const EndWaiter& waiter) const;
+  /// Whether its instance has not ended.
+  Result<bool> is_active(const View& committed, const EndWaiter& waiter) const;
 
   const Environment& environment_;
   const Catalog& catalog_;
