@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/characters.h"
 
 namespace millrace {
 
@@ -32,8 +33,7 @@ bool is_json_content_type(const std::optional<std::string>& content_type) {
   if (!content_type) return true;
   std::string essence = content_type->substr(0, content_type->find(';'));
   while (!essence.empty() && (essence.back() == ' ' || essence.back() == '\t')) essence.pop_back();
-  std::transform(essence.begin(), essence.end(), essence.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(essence.begin(), essence.end(), essence.begin(), lower_case);
   return essence.ends_with("/json") || essence.ends_with("+json");
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/characters.h"
+
 namespace millrace {
 namespace {
 
 /// Names longer than this are not compared: the cost grows with the square.
 constexpr size_t kLongestName = 64;
-
-char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 size_t distance(std::string_view a, std::string_view b) {
@@ -20,9 +20,10 @@ size_t distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = fold(a[i - 1]) == fold(b[j - 1]);
+      const bool same = lower_case(a[i - 1]) == lower_case(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1])) {
+      if (i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
+          lower_case(a[i - 2]) == lower_case(b[j - 1])) {
         row[j] = std::min(row[j], before[j - 2] + 1);
       }
     }

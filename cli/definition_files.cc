@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "language/document.h"
 #include "language/scenario_names.h"
 
@@ -27,9 +28,8 @@ bool is_yaml(const fs::path& file) {
 
 bool says_state(std::string_view text) {
   constexpr std::string_view kWord = "state";
-  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-         }) != text.end();
+  return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(),
+                     [](char a, char b) { return lower_case(a) == b; }) != text.end();
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ bool is_plain(const std::string& text) {
     return is_in_name(c) || c == '-' || c == '.' || c == '/';
   });
   std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::transform(lower.begin(), lower.end(), lower.begin(), lower_case);
   return letters && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 

@@ -9,8 +9,6 @@
 namespace millrace {
 namespace {
 
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
 /// Unreserved characters and sub-delims, and what some parts have beside them.
 constexpr ByteSet kUserOrHost = kAsciiLettersAndDigits.with("-._~!$&'()*+,;=");
 constexpr ByteSet kUserWithColon = kUserOrHost.with(":");
@@ -24,7 +22,8 @@ bool consists_of(std::string_view text, const ByteSet& set) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '%') {
-      if (text.size() - i < 3 || !is_hex(text[i + 1]) || !is_hex(text[i + 2])) return false;
+      if (text.size() - i < 3 || !is_hex_digit(text[i + 1]) || !is_hex_digit(text[i + 2]))
+        return false;
       i += 2;
     } else if (!set.has(c)) {
       return false;

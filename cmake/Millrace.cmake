@@ -1,7 +1,7 @@
 # One target a room: millrace_library(NAME SOURCES … DEPS …) and millrace_test(NAME SOURCES … DEPS …).
 # ENGINE: its sources read the headers of the engine, which are compiled once for all such tests. CAMPAIGN marks a test program of many runs, each
 # with another fault, for `./dev faults`.
-# SEPARATE: its sources are compiled one by one, as they give one name to many things (each state has its `load`).
+# SEPARATE: its sources are compiled one by one, as they give one name to several things.
 # Includes are written from the root of the tree ("base/result.h"), so an include says which room it enters.
 
 option(MILLRACE_WERROR "Warnings are errors" ON)

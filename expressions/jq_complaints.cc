@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -419,9 +418,7 @@ class Explainer {
 
   /// The text at the place is a row of escapes: finds the first that is wrong.
   std::string malformed_escape(size_t at) const {
-    const auto is_hex = [&](size_t i) {
-      return i < program_.size() && std::isxdigit(static_cast<unsigned char>(program_[i])) != 0;
-    };
+    const auto is_hex = [&](size_t i) { return i < program_.size() && is_hex_digit(program_[i]); };
     while (at + 1 < program_.size() && program_[at] == '\\') {
       const char kind = program_[at + 1];
       if (kind != 'u') {
@@ -445,8 +442,7 @@ class Explainer {
             program_.substr(at, end - at), place(at));
       }
       const char high = program_[at + 2];
-      const char low =
-          static_cast<char>(std::tolower(static_cast<unsigned char>(program_[at + 3])));
+      const char low = lower_case(program_[at + 3]);
       const bool is_half =
           (high == 'd' || high == 'D') && (low == '8' || low == '9' || (low >= 'a' && low <= 'f'));
       const bool has_other = program_.substr(std::min(end, program_.size())).starts_with("\\u") &&

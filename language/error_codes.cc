@@ -1,7 +1,8 @@
 #include "language/error_codes.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/characters.h"
 
 namespace millrace {
 namespace {
@@ -58,9 +59,8 @@ std::vector<std::string_view> error_code_names() {
 bool is_reserved_code(std::string_view text) {
   const auto begins_with = [&](std::string_view prefix) {
     return text.size() >= prefix.size() &&
-           std::equal(prefix.begin(), prefix.end(), text.begin(), [](char a, char b) {
-             return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
-           });
+           std::equal(prefix.begin(), prefix.end(), text.begin(),
+                      [](char a, char b) { return a == lower_case(b); });
   };
   return begins_with("direktiv.") || begins_with("millrace.");
 }

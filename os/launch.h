@@ -1,5 +1,5 @@
-// Starting a program as a child process: fork and exec, as all programs are started from here but
-// the jq workers (expressions/workers/child.h). What is done with the child's streams, and who
+// Starts a program as a child process, by fork and exec. Every program is started here, except the
+// jq workers (expressions/workers/child.h). What is done with the child's streams, and who
 // waits for its end, is up to the caller.
 #pragma once
 

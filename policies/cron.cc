@@ -53,9 +53,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNamed = 
 constexpr std::string_view kEvery = "@every";
 
 bool is_word(std::string_view text, std::string_view word) {
-  return std::equal(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char a, char b) { return lower_case(a) == b; });
 }
 
 /// The day in the longest such month.

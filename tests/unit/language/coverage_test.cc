@@ -16,6 +16,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPage = "docs/coverage.md";
 
+/// The bytes of a file, which must be there.
+std::string bytes_of_existing(const fs::path& file) {
+  EXPECT_TRUE(fs::is_regular_file(file)) << file;
+  return file_bytes(file);
+}
+
 std::vector<std::string> split(std::string_view text, std::string_view by) {
   std::vector<std::string> parts;
   while (true) {
@@ -63,7 +69,7 @@ void check_reference(const std::string& reference, const std::string& row) {
   const size_t end = reference.find("): ");
   ASSERT_TRUE(reference.starts_with('[') && end != std::string::npos) << row << ": " << reference;
   const fs::path file = fs::path("docs") / reference.substr(begin, end - begin);
-  const std::string text = file_bytes(file.lexically_normal());
+  const std::string text = bytes_of_existing(file.lexically_normal());
   for (const std::string& title : split(reference.substr(end + 3), " · ")) {
     EXPECT_NE(text.find(as_written(file, title)), std::string::npos)
         << row << ": " << file << " has no \"" << title << "\"";
@@ -72,7 +78,7 @@ void check_reference(const std::string& reference, const std::string& row) {
 
 TEST(Coverage, HasEveryKeyOfTheGrammar) {
   std::set<std::pair<std::string, std::string>> found;
-  for (const PageRow& row : rows_of(file_bytes(kPage))) {
+  for (const PageRow& row : rows_of(bytes_of_existing(kPage))) {
     const size_t begin = row.what.find('`') + 1;
     found.emplace(row.mapping, row.what.substr(begin, row.what.rfind('`') - begin));
   }
@@ -85,7 +91,7 @@ TEST(Coverage, HasEveryKeyOfTheGrammar) {
 }
 
 TEST(Coverage, NamesTestsThatThereAre) {
-  const std::vector<PageRow> rows = rows_of(file_bytes(kPage));
+  const std::vector<PageRow> rows = rows_of(bytes_of_existing(kPage));
   EXPECT_GT(rows.size(), 250U);
   for (const PageRow& row : rows) {
     if (row.shown_by == "shown by") continue;

@@ -17,20 +17,20 @@ using Lines = std::vector<std::string>;
 
 /// The one finding on a policy; "" where there is none.
 std::string finding_on(const std::string& retries) {
-  const ReadAction found = read_action("retries: " + retries);
+  const ActionPolicies found = read_action("retries: " + retries);
   EXPECT_LE(found.findings.size(), 1U) << retries << ::testing::PrintToString(found.findings);
   EXPECT_EQ(found.findings.empty(), found.retries.has_value()) << retries;
   return found.findings.empty() ? "" : found.findings.front();
 }
 
 Vocabulary vocabulary_of(const std::string& action) {
-  const ReadAction found = read_action(action);
+  const ActionPolicies found = read_action(action);
   EXPECT_THAT(found.findings, IsEmpty()) << action;
   return found.retries.value().vocabulary;
 }
 
 RetryPolicy policy_of(const std::string& retries) {
-  const ReadAction found = read_action("retries: " + retries);
+  const ActionPolicies found = read_action("retries: " + retries);
   EXPECT_THAT(found.findings, IsEmpty()) << retries;
   return found.retries.value().policy;
 }
@@ -109,7 +109,7 @@ TEST(Vocabularies, ThatAreMixedAreRefusedWhereTheSecondOneBegins) {
 }
 
 TEST(Vocabularies, ThatAreSettledTakeNoKeyOfAnother) {
-  const ReadAction found =
+  const ActionPolicies found =
       read_action("retries: {vocabulary: steep, maxAttempts: 3, backoffMs: 100, dely: 1s}");
   EXPECT_THAT(
       found.findings,

@@ -17,16 +17,16 @@ namespace millrace {
 inline Span span(Duration fixed) { return {.fixed = fixed}; }
 
 /// What an action says, and the findings as `line:column path: message [code]`.
-struct ReadAction {
+struct ActionPolicies {
   std::optional<WrittenPolicy> retries;
   WrittenTimeouts timeouts;
   std::vector<std::string> findings;
 };
 
-inline ReadAction read_action(const std::string& action) {
+inline ActionPolicies read_action(const std::string& action) {
   const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
   Findings findings;
-  ReadAction out;
+  ActionPolicies out;
   if (const std::optional<Node> node = parse_document("function: f\n" + action, findings)) {
     Fields fields(*node, "action", findings, grammar);
     fields.has("function");

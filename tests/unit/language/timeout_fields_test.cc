@@ -45,7 +45,7 @@ TEST(Timeouts, AreThoseOfEachVocabulary) {
            {"timeout: 30s\ntimeout_scope: per_attempt", TimeoutKind::kStartToClose, 30s,
             Expiry::kFinal},
        }) {
-    const ReadAction found = read_action(row.action);
+    const ActionPolicies found = read_action(row.action);
     EXPECT_THAT(found.findings, IsEmpty()) << row.action;
     TimeoutPolicy expected;
     expected[row.kind] = Timeout{.span = span(row.fixed), .expiry = row.expiry};
@@ -54,7 +54,7 @@ TEST(Timeouts, AreThoseOfEachVocabulary) {
 }
 
 TEST(Timeouts, OfOneActionMayBeSeveral) {
-  const ReadAction found = read_action(
+  const ActionPolicies found = read_action(
       "maxInactivity: 5m\ndeadline:\n  timeout: 1h\n  errorOnTimeout: true\n"
       "startToCloseTimeout: 10m");
   EXPECT_THAT(found.findings, IsEmpty());

@@ -117,7 +117,7 @@ states:
     });
   }
 
-  /// Publishes so many events; what is told of it comes into `published`.
+  /// Publishes so many events; the answer is in `published` once it has come.
   void publish(size_t count, const std::string& ns = "default") {
     std::vector<Event> events;
     for (size_t i = 0; i < count; ++i) {
