@@ -12,7 +12,7 @@
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "functions/container.h"
-#include "functions/http_service.h"
+#include "functions/http_services.h"
 #include "functions/task_router.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/intake.h"

@@ -10,7 +10,7 @@
 #include "functions/container_folder.h"
 #include "functions/container_impl.h"
 #include "functions/files.h"
-#include "functions/http_service.h"
+#include "functions/service_protocol.h"
 #include "os/programs.h"
 #include "os/thread.h"
 

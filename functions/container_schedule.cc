@@ -9,7 +9,7 @@
 
 #include "functions/container_impl.h"
 #include "functions/files.h"
-#include "functions/http_service.h"
+#include "functions/service_protocol.h"
 
 namespace millrace {
 

@@ -1,0 +1,114 @@
+#include "functions/service_protocol.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "cloudevents/headers.h"
+
+namespace millrace {
+namespace {
+
+/// How much of an answer that is none a message shows.
+constexpr size_t kShownBytes = 256;
+
+constexpr Duration kStopTimeout{5000};
+
+/// The head of what a service wrote, as the text of an error: UTF-8, and not too long.
+std::string shown(std::string_view bytes, size_t most = kShownBytes) {
+  const bool is_text = is_utf8(bytes);
+  const bool is_cut = bytes.size() > most;
+  size_t end = is_cut ? most : bytes.size();
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  while (is_text && is_cut && continues(bytes[end])) --end;
+  std::string text(bytes.substr(0, end));
+  if (!is_text) {
+    for (char& c : text) {
+      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+    }
+  }
+  return is_cut ? text + "..." : text;
+}
+
+tl::unexpected<Error> failed(std::string_view code, std::string message) {
+  return tl::unexpected(Error{std::string(code), std::move(message)});
+}
+
+Error function_error(const Error& error) {
+  const bool too_large = error.code == kHttpTooLarge;
+  return {std::string(too_large ? kFunctionTooLarge : kFunctionUnavailable), error.message};
+}
+
+Headers task_headers(const Task& task, const std::string& folder) {
+  Headers headers = {{"Content-Type", "application/json"},
+                     {"Direktiv-ActionID", to_string(task.id)},
+                     {"Direktiv-InstanceID", to_string(task.instance)},
+                     {"Direktiv-Namespace", task.space},
+                     {"Direktiv-Step", task.state},
+                     {"Direktiv-Attempt", std::to_string(task.attempt)}};
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  if (const auto deadline = deadline_if_begun(task, now)) {
+    headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
+  }
+  if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
+  return headers;
+}
+
+tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
+  const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
+  if (code != nullptr && !code->empty()) {
+    const std::string* const said = find_header(answer.headers, "Direktiv-ErrorMessage");
+    std::string message = said == nullptr ? "" : shown(*said, kMaxHeaderBytes);
+    if (is_identifier(*code)) return failed(*code, std::move(message));
+    return failed(kFunctionStatus,
+                  fmt::format("the function answered with HTTP {} and the error code \"{}\"; "
+                              "expected letters, digits, '.', '-' and '_', at most 128: {}",
+                              answer.status, shown(*code), message));
+  }
+  if (answer.status < 200 || answer.status > 299) {
+    return failed(kFunctionStatus, fmt::format("the function answered with HTTP {}: {}",
+                                               answer.status, shown(answer.body)));
+  }
+  return std::move(answer.body);
+}
+
+}  // namespace
+
+HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
+                                const std::string& folder, ServiceWatch watch) {
+  return client.send(
+      {.url = url, .headers = task_headers(task, folder), .body = task.input, .once = true},
+      {.sent = std::move(watch.sent),
+       .alive = std::move(watch.alive),
+       .done = [done = std::move(watch.done)](Result<HttpAnswer> answer) {
+         if (answer) {
+           done(read_answer(std::move(*answer)));
+         } else {
+           done({.result = tl::unexpected(function_error(answer.error()))});
+         }
+       }});
+}
+
+void stop_service(HttpClient& client, const std::string& url, const InstanceId& task) {
+  client.send({.method = "DELETE",
+               .url = url,
+               .headers = {{"Direktiv-ActionID", to_string(task)}},
+               .timeout = kStopTimeout,
+               .urgent = true},
+              {.done = [](const Result<HttpAnswer>&) {}});
+}
+
+TaskEnded read_answer(HttpAnswer answer) {
+  TaskEnded ended{.result = read_result(answer)};
+  constexpr long kTooManyRequests = 429;
+  constexpr long kServiceUnavailable = 503;
+  const bool is_busy = answer.status == kTooManyRequests || answer.status == kServiceUnavailable;
+  if (is_busy && !ended.result) ended.retry_after = answer.retry_after;
+  return ended;
+}
+
+}  // namespace millrace
