@@ -1,5 +1,7 @@
 // Publishing into JetStream: one thread sends what was handed in, in order, and answers each
-// message once when its acknowledgement, its deadline or the end of the connection comes.
+// message once when its acknowledgement, its deadline or the end of the connection comes. Its queue
+// is no Mailbox (os/mailbox.h): a message is queued and begins to wait under one lock, so that both
+// are in one order and a lost connection empties both; and its thread sleeps to the next deadline.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,8 @@ class PullInbox {
 Result<std::unique_ptr<PullInbox>> poll_inbox(Connection& connection, const std::string& subject);
 
 /// An asynchronous subscription: it destroys nothing, and costs one more switch between threads for
-/// each message. At most `most` messages may wait.
+/// each message. At most `most` messages may wait. Its queue is no Mailbox (os/mailbox.h): it is
+/// bounded, take() waits in it for a time, and an overflow or interrupt() comes before what waits.
 Result<std::unique_ptr<PullInbox>> listen_to_inbox(Connection& connection,
                                                    const std::string& subject, size_t most);
 
