@@ -1,12 +1,12 @@
 #include "cli/token_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+
+#include "os/read_file.h"
 
 namespace millrace {
 namespace {
@@ -27,14 +27,11 @@ Status check_token(std::string_view token, std::string_view name) {
 }
 
 Result<std::string> read_token_file(const std::string& file) {
-  std::ifstream opened(file, std::ios::binary);
-  std::string token(kMaxSize + 3, '\0');  // room for a line's end, and for a byte too many
-  opened.read(token.data(), static_cast<std::streamsize>(token.size()));
-  if (!opened.is_open() || opened.bad()) {
-    return fail("token.unreadable",
-                fmt::format("the token file {} cannot be read: {}", file, std::strerror(errno)));
+  Result<std::string> read = read_at_most(file, kMaxSize + 3);  // a line's end, a byte too many
+  if (!read) {
+    return fail("token.unreadable", "the token file cannot be read: " + read.error().message);
   }
-  token.resize(static_cast<size_t>(opened.gcount()));
+  std::string token = std::move(*read);
   if (token.ends_with('\n')) token.pop_back();
   if (token.ends_with('\r')) token.pop_back();
   TRY(check_token(token, file));

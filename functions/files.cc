@@ -20,6 +20,7 @@
 #include "functions/archive.h"
 #include "model/variable.h"
 #include "os/descriptor.h"
+#include "os/read_file.h"
 
 namespace millrace {
 namespace {
@@ -296,16 +297,8 @@ Result<std::vector<std::string>> names_in(const Descriptor& folder, Allowance& l
 
 /// The first `most` bytes.
 Result<std::string> read_head(const FolderEntry& entry, uint64_t most) {
-  std::string bytes;
-  std::array<char, 65536> buffer;
-  while (bytes.size() < most) {
-    const size_t room = std::min<uint64_t>(buffer.size(), most - bytes.size());
-    const ssize_t count = ::read(entry.file.fd(), buffer.data(), room);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return bad(reason());
-    if (count == 0) break;
-    bytes.append(buffer.data(), static_cast<size_t>(count));
-  }
+  Result<std::string> bytes = read_at_most(entry.file, most);
+  if (!bytes) return bad(std::move(bytes).error().message);
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
@@ -14,5 +15,13 @@ namespace millrace {
 /// it does not exist, is a directory, may not be read, or holds more than `most_bytes`. A pipe
 /// blocks until its writer has closed it.
 Result<std::string> read_file(const std::filesystem::path& path, size_t most_bytes);
+
+/// The first bytes of it, all if there are no more than `most_bytes`. Errors: those of read_file,
+/// but for the size.
+Result<std::string> read_at_most(const std::filesystem::path& path, size_t most_bytes);
+
+/// What is still to be read of an open file, pipe or device, up to `most_bytes`. The message of an
+/// error is the reason alone.
+Result<std::string> read_at_most(const Descriptor& file, size_t most_bytes);
 
 }  // namespace millrace

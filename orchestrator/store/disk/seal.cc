@@ -80,6 +80,7 @@ Seal Seal::make() {
 }
 
 Result<Seal> Seal::read(const std::filesystem::path& file) {
+  // Not by os/read_file.h: its strings would leave copies of the key in memory.
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   char text[2 * kKeySize + 3];  // room for a line's end, and for a byte too many
   const ssize_t size = !opened ? -1 : ::read(opened.fd(), text, sizeof text);

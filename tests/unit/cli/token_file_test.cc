@@ -1,6 +1,7 @@
 // Tokens in files.
 #include "cli/token_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -37,6 +38,16 @@ TEST_F(TokenFileTest, ReadsTokensOfAHeadersSize) {
     const Result<std::string> token = read_token_file(file("token", row.text));
     EXPECT_EQ(token ? *token : "", row.token) << row.text;
     EXPECT_TRUE(token || token.error().code == "token.malformed") << row.text;
+  }
+}
+
+TEST_F(TokenFileTest, SaysWhichFileCannotBeRead) {
+  for (const std::string& path : {folder_.string(), (folder_ / "none").string()}) {
+    const Result<std::string> token = read_token_file(path);
+    ASSERT_FALSE(token) << path;
+    EXPECT_EQ(token.error().code, "token.unreadable");
+    EXPECT_THAT(token.error().message,
+                testing::StartsWith("the token file cannot be read: " + path + ": "));
   }
 }
 
