@@ -4,6 +4,7 @@
 
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -17,11 +18,6 @@ using testing::IsEmpty;
 
 class InstanceQueriesTest : public QueryTest {
  protected:
-  static constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: paid}}
-)";
   static constexpr const char* kPays = R"(
 id: pays
 functions:

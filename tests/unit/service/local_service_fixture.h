@@ -16,6 +16,7 @@
 
 #include "orchestrator/service/local_service.h"
 #include "tests/simulation/world.h"
+#include "tests/unit/service/definitions.h"
 
 namespace millrace {
 
@@ -33,11 +34,6 @@ class HoldingPublisher final : public Publisher {
 
 class LocalServiceTest : public testing::Test {
  protected:
-  static constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: paid}}
-)";
   static constexpr const char* kTicks = R"(
 id: ticks
 start: {type: scheduled, cron: "0 7 * * *"}

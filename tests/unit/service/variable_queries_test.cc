@@ -4,6 +4,7 @@
 
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
+#include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -14,12 +15,6 @@ using testing::IsEmpty;
 
 class VariableQueriesTest : public QueryTest {
  protected:
-  static constexpr const char* kWaits = R"(
-id: waits
-states:
-- {id: wait, type: consumeEvent, event: {type: paid}}
-)";
-
   VariableQueriesTest() : waits(apply(kWaits)) { store(waiting_instance(waits, 1)); }
 
   void set(const VariableOwner& owner, const std::string& key, const Variable& variable) {
