@@ -58,7 +58,7 @@ class ProcessParts {
   std::unique_ptr<JetStreamPublisher> publisher;
   std::unique_ptr<JqPool> jq;
   HttpClient http;
-  std::unique_ptr<EventSender> webhooks;
+  std::unique_ptr<WebhookSender> webhooks;
   std::unique_ptr<HttpServer> gateway;
 
  private:

@@ -30,7 +30,7 @@ EngineRig::EngineRig() {
                                 .clock = clock_,
                                 .publisher = echo_,
                                 .functions = nobody_,
-                                .webhooks = receivers_,
+                                .webhooks = webhooks_,
                                 .definitions = definitions_,
                                 .make_id =
                                     [this](TimePoint now) {

@@ -79,7 +79,7 @@ class EngineRig {
   RigClock clock_;
   Echo echo_;
   TaskRouter nobody_;  // no workflow here has work done outside
-  NoReceivers receivers_;
+  NoWebhooks webhooks_;
   Metrics metrics_;
   BegunTasks begun_tasks_;
   DefinitionCache definitions_{load_stored};

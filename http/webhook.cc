@@ -14,7 +14,7 @@ namespace {
 bool is_success(const HttpAnswer& answer) { return answer.status >= 200 && answer.status <= 299; }
 
 /// What an answer that is not a success, or no answer at all, means.
-DeliveryFailure failure(const Result<HttpAnswer>& answer) {
+WebhookFailure failure(const Result<HttpAnswer>& answer) {
   if (!answer) return {.error = answer.error()};
   const auto code = [](long status) {
     switch (status) {
@@ -110,7 +110,7 @@ void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer
     refused = std::move(permission.waiting);
     permissions_.erase(url);
   }
-  DeliveryFailure why = failure(answer);
+  WebhookFailure why = failure(answer);
   if (answer && is_refusal(answer->status)) {
     why.error = {std::string(kWebhookNotAllowed),
                  fmt::format("the target answered with HTTP {} and does not allow events of \"{}\" "

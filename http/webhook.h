@@ -39,9 +39,9 @@ struct WebhookSettings {
   Duration timeout{30'000};  ///< of each request
 };
 
-class Webhooks final : public EventSender {
+class Webhooks final : public WebhookSender {
  public:
-  using Done = std::function<void(std::optional<DeliveryFailure>)>;
+  using Done = std::function<void(std::optional<WebhookFailure>)>;
 
   /// `client` outlives it.
   Webhooks(HttpClient& client, WebhookSettings settings);

@@ -154,7 +154,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   VirtualClock clock;
   MemoryBroker broker(clock);
   ActedFunctions functions(clock);
-  NoReceivers receivers;
+  NoWebhooks webhooks;
   for (const auto& [function, parts] : scenario.functions) functions.act(function, parts);
   const auto stage = TRY(Stage::open({.folder = folder.path(),
                                       .clock = clock,
@@ -162,7 +162,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
                                       .brokers_clock = clock,
                                       .publisher = broker,
                                       .functions = functions,
-                                      .webhooks = receivers,
+                                      .webhooks = webhooks,
                                       .evaluate = evaluate,
                                       .make_id = CountedIds(),
                                       .give_up = [&] {

@@ -30,7 +30,7 @@ struct StageParts {
   const Clock& brokers_clock;  ///< that `broker` has
   Publisher& publisher;        ///< `broker`, or what stands before it
   ActedFunctions& functions;
-  EventSender& webhooks;
+  WebhookSender& webhooks;
   /// May answer within the call, or between two calls made here.
   Evaluator evaluate;
   IdMaker make_id;

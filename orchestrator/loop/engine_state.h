@@ -39,7 +39,7 @@ struct EngineParts {
   const Clock& clock;
   Publisher& publisher;
   TaskRunner& functions;
-  EventSender& webhooks;
+  WebhookSender& webhooks;
   DefinitionCache& definitions;
   IdMaker make_id;
   std::string id_key;       ///< Lookup::id_key

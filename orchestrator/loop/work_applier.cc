@@ -15,9 +15,9 @@ namespace millrace {
 /// come before them, timers, commands, results. Acknowledgements and what became of webhooks step
 /// no instance.
 Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {
-  using Then = Outbox::Then;
+  using OnAck = Outbox::OnAck;
   const TimePoint now = turn.now;
-  TRY(apply_acks(work, now, turn.store_is_full ? Then::kErase : Then::kKeep));
+  TRY(apply_acks(work, now, turn.store_is_full ? OnAck::kErase : OnAck::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
   if (turn.backlog.has_steps && turn.takes_new_work) TRY(engine_.batch.go_on(now));
   for (const ContinueInput& one : work.continues) TRY(engine_.batch.apply(now, one));
@@ -34,7 +34,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
 }
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
-  TRY(apply_acks(work, now, Outbox::Then::kErase));
+  TRY(apply_acks(work, now, Outbox::OnAck::kErase));
   engine_.outbox.drop_kept(engine_.tx);
   TRY(apply_commands(work.commands, now));
   TRY(engine_.batch.purge());
@@ -43,10 +43,10 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
 
 /// Acknowledgements count first: those that came before the stream was asked for its state say what
 /// was in it then.
-Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::Then then) {
+Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack) {
   Outbox& outbox = engine_.outbox;
   for (const auto& [number, ack, openings] : work.acks) {
-    TRY(outbox.settle(engine_.tx, number, ack, openings, engine_.clock.elapsed(), then));
+    TRY(outbox.settle(engine_.tx, number, ack, openings, engine_.clock.elapsed(), on_ack));
     crash_point(CrashPoint::kAckApplied);
   }
   outbox.end_settling(engine_.tx, engine_.batch.cursor().stream_created, now);

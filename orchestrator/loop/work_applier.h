@@ -42,7 +42,7 @@ class WorkApplier {
   bool reads_events() const { return connected_; }
 
  private:
-  Status apply_acks(const Work& work, TimePoint now, Outbox::Then then);
+  Status apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack);
   Status apply_webhook_results(const std::vector<WebhookResult>& results, TimePoint now);
   Status apply_deliveries(std::vector<Delivery>& deliveries, Work& left, const TurnState& turn);
   Status apply(const Delivery& delivery, const TurnState& turn);

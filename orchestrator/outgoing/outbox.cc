@@ -44,10 +44,10 @@ Status Outbox::forget_batch(const View& view, const OnDamage& damaged) {
 }
 
 Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
-                      uint64_t openings, Duration elapsed, Then then) {
+                      uint64_t openings, Duration elapsed, OnAck on_ack) {
   const bool too_large = !ack && ack.error().code == kTooLarge;
   uint64_t letter_bytes = 0;
-  if (ack) TRY(was_taken(tx, number, ack->sequence, openings, then));
+  if (ack) TRY(was_taken(tx, number, ack->sequence, openings, on_ack));
   if (too_large) letter_bytes = TRY(bury(tx, number, ack.error()));
   const auto found = under_way_.find(number);
   if (found == under_way_.end()) return {};  // told again
@@ -67,8 +67,8 @@ Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>
 }
 
 Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, uint64_t openings,
-                         Then then) {
-  if (then == Then::kErase) {
+                         OnAck on_ack) {
+  if (on_ack == OnAck::kErase) {
     erase_outbox(tx, number);
     return {};
   }

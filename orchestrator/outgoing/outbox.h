@@ -48,14 +48,14 @@ class Outbox {
       : publisher_(publisher), settled_(std::move(settled)), kept_(kept) {}
 
   /// Whether what the broker has taken is kept, or leaves no room for that.
-  enum class Then : uint8_t { kKeep, kErase };
+  enum class OnAck : uint8_t { kKeep, kErase };
 
   /// Takes in what `settled` told: keeps the row or erases it, notes that it must be sent again, or
   /// puts a dead letter in the place of what is too large. To be told again when the batch in which
   /// it was is lost. end_settling() follows before that batch ends.
   /// `openings`: how often the event stream had begun to be opened when the broker said it.
   Status settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, uint64_t openings,
-                Duration elapsed, Then then);
+                Duration elapsed, OnAck on_ack);
   void end_settling(Transaction& tx, int64_t stream_created, TimePoint now) {
     kept_.write(tx, stream_created, now);
   }
@@ -111,7 +111,7 @@ class Outbox {
   static Message describe(const OutboxRecord& record);
   size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
   Status was_taken(Transaction& tx, uint64_t number, uint64_t sequence, uint64_t openings,
-                   Then then);
+                   OnAck on_ack);
   Result<uint64_t> bury(Transaction& tx, uint64_t number, const Error& error);
   void failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed);
   void line_moves_on(const InstanceId& instance);

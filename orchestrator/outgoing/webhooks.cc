@@ -139,12 +139,12 @@ Status Hooks::send(const View& view, uint64_t number, TimePoint now) {
   const Event event = TRY(event_of(number, *record));
   under_way_.insert(number);
   if (!token) {
-    settled_({number, DeliveryFailure{.error = no_secret(setting->secret), .retry_after = {}}});
+    settled_({number, WebhookFailure{.error = no_secret(setting->secret), .retry_after = {}}});
     return {};
   }
   crash_point(CrashPoint::kDelivering);
   sender_.deliver(event, record->url, *token,
-                  [settled = settled_, number](std::optional<DeliveryFailure> failure) {
+                  [settled = settled_, number](std::optional<WebhookFailure> failure) {
                     settled({number, std::move(failure)});
                   });
   return {};

@@ -26,7 +26,7 @@ namespace millrace {
 /// What became of one attempt.
 struct WebhookResult {
   uint64_t number = 0;
-  std::optional<DeliveryFailure> failure;  ///< none: it was taken
+  std::optional<WebhookFailure> failure;  ///< none: it was taken
 };
 
 class Hooks {
@@ -34,7 +34,7 @@ class Hooks {
   using Settled = std::function<void(WebhookResult)>;
 
   /// `settled` is called on any thread.
-  Hooks(EventSender& sender, const Catalog& catalog, Damages& damages, const BatchCount& batches,
+  Hooks(WebhookSender& sender, const Catalog& catalog, Damages& damages, const BatchCount& batches,
         Settled settled)
       : sender_(sender),
         catalog_(catalog),
@@ -74,7 +74,7 @@ class Hooks {
   void note(const Undo& change);
   Status send(const View& view, uint64_t number, TimePoint now);
 
-  EventSender& sender_;
+  WebhookSender& sender_;
   const Catalog& catalog_;
   Damages& damages_;
   Settled settled_;

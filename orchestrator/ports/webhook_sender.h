@@ -1,4 +1,4 @@
-// EventSender: the port to URLs that lifecycle events are sent to.
+// WebhookSender: the port to URLs that lifecycle events are sent to.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 namespace millrace {
 
 /// Why a CloudEvent was not taken by the URL that it was sent to.
-struct DeliveryFailure {
+struct WebhookFailure {
   Error error;
   std::optional<Duration> retry_after;  ///< the receiver says: not before that
   bool is_final = false;                ///< it is of no use to try again
 };
 
 /// Sends CloudEvents to URLs. Any thread; never blocks.
-class EventSender {
+class WebhookSender {
  public:
-  virtual ~EventSender() = default;
+  virtual ~WebhookSender() = default;
   /// `done` is called just once, on any thread, this call's included; nullopt: it was taken.
   virtual void deliver(const Event& event, const std::string& url, const std::string& token,
-                       std::function<void(std::optional<DeliveryFailure>)> done) = 0;
+                       std::function<void(std::optional<WebhookFailure>)> done) = 0;
 };
 
 /// Where there are no webhooks: takes all.
-class NoReceivers final : public EventSender {
+class NoWebhooks final : public WebhookSender {
  public:
   void deliver(const Event&, const std::string&, const std::string&,
-               std::function<void(std::optional<DeliveryFailure>)> done) override {
+               std::function<void(std::optional<WebhookFailure>)> done) override {
     done(std::nullopt);
   }
 };

@@ -48,7 +48,7 @@ states:
 
 TEST_F(DamagedRow, AnEventForAWebhookIsSetAsideAndTheNextOneIsSent) {
   world.receivers.answer = [](const Event&) {
-    return DeliveryFailure{.error = {"webhook.refused", "away"}};
+    return WebhookFailure{.error = {"webhook.refused", "away"}};
   };
   world.must(CreateNamespace{.name = "default",
                              .settings = Json::parse(R"({"webhooks": [{"url": "http://hook"}]})")});

@@ -256,7 +256,7 @@ class DyingStore {
   static void define(World& world) {
     world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
     world.receivers.answer = [](const Event&) {
-      return DeliveryFailure{.error = {"webhook.refused", "away"}};
+      return WebhookFailure{.error = {"webhook.refused", "away"}};
     };
   }
 

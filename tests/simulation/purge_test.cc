@@ -79,7 +79,7 @@ class DeletedNamespace : public testing::Test {
  protected:
   DeletedNamespace() {
     world.receivers.answer = [](const Event&) {
-      return DeliveryFailure{.error = {"webhook.refused", "away"}};
+      return WebhookFailure{.error = {"webhook.refused", "away"}};
     };
     world.apply(job("stays"));
     world.start("stays");

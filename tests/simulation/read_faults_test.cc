@@ -196,7 +196,7 @@ TEST(EveryReadFault, BehindARestartLosesNothing) {
     Started one;
     World& world = one.world;
     world.broker.disconnect();
-    world.receivers.answer = [](const Event&) { return DeliveryFailure{.error = {"webhook", ""}}; };
+    world.receivers.answer = [](const Event&) { return WebhookFailure{.error = {"webhook", ""}}; };
     world.start("tells");
     world.functions.be_replaced();
     world.receivers = {};

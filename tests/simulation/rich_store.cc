@@ -126,7 +126,7 @@ RichStore::RichStore() {
   World world;
   world.evaluator.define("slow", [](const Json& input) -> QueryResult { return input; });
   world.receivers.answer = [](const Event&) {
-    return DeliveryFailure{.error = {"webhook.status", "it answers 500"}};
+    return WebhookFailure{.error = {"webhook.status", "it answers 500"}};
   };
   world.must(CreateNamespace{
       .name = "shop",

@@ -37,7 +37,7 @@ TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
     world.must(CreateNamespace{.name = "default", .settings = Json::parse(kSettings)});
     world.apply(kSetOrder);
     world.receivers.answer = [](const Event&) {
-      return DeliveryFailure{.error = {"webhook.refused", "away"}};
+      return WebhookFailure{.error = {"webhook.refused", "away"}};
     };
     world.start("order");
     ASSERT_THAT(world.functions.tasks(), SizeIs(2));

@@ -256,7 +256,7 @@ TEST(Webhooks, ADeliveryThatFailedIsMadeAgainByItsPolicyAndThenIsADeadLetter) {
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"],
       "retries": {"vocabulary": "steep", "maxAttempts": 3, "delay": "10s"}}]})");
   world.receivers.answer = [](const Event&) {
-    return DeliveryFailure{.error = {"webhook.status", "500"}};
+    return WebhookFailure{.error = {"webhook.status", "500"}};
   };
   world.apply(kToldOrder);
   world.publish("ordered", "1");
@@ -281,7 +281,7 @@ TEST(Webhooks, TheWaitsOfDeliveriesThatFailTogetherAreSpread) {
   std::vector<TimePoint> asked;
   world.receivers.answer = [&](const Event&) {
     asked.push_back(world.clock.now());
-    return DeliveryFailure{.error = {"webhook.status", "500"}};
+    return WebhookFailure{.error = {"webhook.status", "500"}};
   };
   world.apply(kToldOrder);
   for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
@@ -301,7 +301,7 @@ TEST(Webhooks, WithoutAPolicyOfTheirOwnAreTriedTwentyTimesWithinAboutADay) {
   std::map<std::string, std::vector<TimePoint>> asked;  // of each event
   world.receivers.answer = [&](const Event& event) {
     asked[event.id].push_back(world.clock.now());
-    return DeliveryFailure{.error = {"webhook.status", "500"}};
+    return WebhookFailure{.error = {"webhook.status", "500"}};
   };
   world.apply(kToldOrder);
   for (int i = 0; i < 8; ++i) world.publish("ordered", std::to_string(i));
@@ -330,7 +330,7 @@ TEST(Webhooks, OneThatIsGoneIsNotAskedAgain) {
   World world;
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
   world.receivers.answer = [](const Event&) {
-    return DeliveryFailure{.error = {"webhook.gone", "410"}, .is_final = true};
+    return WebhookFailure{.error = {"webhook.gone", "410"}, .is_final = true};
   };
   world.apply(kToldOrder);
   world.publish("ordered", "1");
@@ -343,9 +343,9 @@ TEST(Webhooks, AReceiverThatSaysWhenIsAskedNoSooner) {
   World world;
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
   int asked = 0;
-  world.receivers.answer = [&](const Event&) -> std::optional<DeliveryFailure> {
+  world.receivers.answer = [&](const Event&) -> std::optional<WebhookFailure> {
     if (++asked > 1) return std::nullopt;
-    return DeliveryFailure{.error = {"webhook.busy", "429"}, .retry_after = seconds(100)};
+    return WebhookFailure{.error = {"webhook.busy", "429"}, .retry_after = seconds(100)};
   };
   world.apply(kToldOrder);
   world.publish("ordered", "1");

@@ -72,12 +72,12 @@ class TestEvaluator {
 };
 
 /// Stands for the receivers of webhooks: what a URL says to an event is a function of the test's.
-class TestReceivers final : public EventSender {
+class TestReceivers final : public WebhookSender {
  public:
-  using Answer = std::function<std::optional<DeliveryFailure>(const Event& event)>;
+  using Answer = std::function<std::optional<WebhookFailure>(const Event& event)>;
 
   void deliver(const Event& event, const std::string& url, const std::string& token,
-               std::function<void(std::optional<DeliveryFailure>)> done) override {
+               std::function<void(std::optional<WebhookFailure>)> done) override {
     seen.push_back(fmt::format("{} {} {}", url, event.type, token));
     events.push_back(event);
     done(answer ? answer(event) : std::nullopt);

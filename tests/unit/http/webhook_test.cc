@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::SizeIs;
 
 /// None: the event was taken.
-using Outcome = std::optional<DeliveryFailure>;
+using Outcome = std::optional<WebhookFailure>;
 
 constexpr const char* kOrigin = "orders.example.com";
 

@@ -280,7 +280,7 @@ TEST_F(LostBatchTest, HasAcknowledgementsAndDeliveriesTakenInWhenTheyAreToldAgai
   Work work;
   work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
   work.webhook_results.push_back({1, std::nullopt});
-  work.webhook_results.push_back({2, DeliveryFailure{.error = {"webhook.status", "busy"}}});
+  work.webhook_results.push_back({2, WebhookFailure{.error = {"webhook.status", "busy"}}});
   const auto before = rows();
   for (int i = 0; i < 2; ++i) {
     lose(work);

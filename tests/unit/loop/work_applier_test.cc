@@ -361,7 +361,7 @@ TEST_F(WorkApplierTest, MakesADeadLetterOfADeliveryThatIsGivenUp) {
   ASSERT_THAT(rig().sender.sent, SizeIs(1));
   Work work;
   work.webhook_results.push_back(
-      {1, DeliveryFailure{.error = {"webhook.status", "gone"}, .is_final = true}});
+      {1, WebhookFailure{.error = {"webhook.status", "gone"}, .is_final = true}});
   run(std::move(work));
   EXPECT_EQ(outcome.counts.dead_letters, 1U);
   EXPECT_EQ(rows_of(Table::kHooks), 0U);

@@ -79,7 +79,7 @@ class OutboxTest : public FaultyStoreTest {
     outbox->end_settling(*tx, kStream, now);
   }
   void take_in(const std::pair<uint64_t, Result<PublishAck>>& one, int64_t at) {
-    const Status done = outbox->settle(*tx, one.first, one.second, openings, Duration(at), then);
+    const Status done = outbox->settle(*tx, one.first, one.second, openings, Duration(at), on_ack);
     EXPECT_TRUE(done) << done.error().message;
   }
 
@@ -125,7 +125,7 @@ class OutboxTest : public FaultyStoreTest {
 
   NotingPublisher publisher;
   KeptLimits limits;
-  Outbox::Then then = Outbox::Then::kKeep;
+  Outbox::OnAck on_ack = Outbox::OnAck::kKeep;
   TimePoint now = from_millis(1'700'000'000'000);
   std::vector<std::pair<uint64_t, Result<PublishAck>>> told;
   uint64_t last = 0;

@@ -101,7 +101,7 @@ TEST_F(KeptTest, GoesFirstWhenRoomIsNeeded) {
   outbox->drop_kept(*tx);
   commit();
   EXPECT_EQ(rows(), 1U) << "what is not acknowledged stays";
-  then = Outbox::Then::kErase;
+  on_ack = Outbox::OnAck::kErase;
   take("c3");
   EXPECT_EQ(rows(), 0U);
 }

@@ -186,7 +186,7 @@ TEST_F(OutboxTest, PutsADeadLetterInThePlaceOfWhatIsTooLargeOnceItsRowCanBeRead)
   EXPECT_THAT(pump(), SizeIs(1));
   const auto settle = [&] {
     return outbox->settle(*tx, 1, fail(std::string(kTooLarge), "400 bytes are too many"), openings,
-                          Duration(0), then);
+                          Duration(0), on_ack);
   };
   const uint64_t failed = fail_each_read(settle, [&] {
     ASSERT_TRUE(outbox->forget_batch(*tx));

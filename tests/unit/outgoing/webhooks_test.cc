@@ -54,7 +54,7 @@ class HooksTest : public CatalogStoreTest {
   }
   std::vector<std::string> pump() { return pump(now); }
   /// The record that is given up, if it is.
-  std::optional<HookRecord> settle(uint64_t number, std::optional<DeliveryFailure> failure) {
+  std::optional<HookRecord> settle(uint64_t number, std::optional<WebhookFailure> failure) {
     auto settled = hooks->settle(*tx, {number, std::move(failure)}, now);
     EXPECT_TRUE(settled) << settled.error().message;
     return settled ? *settled : std::nullopt;
@@ -70,7 +70,7 @@ class HooksTest : public CatalogStoreTest {
         sender, catalog, damages, batches,
         [this](WebhookResult outcome) { told.push_back(std::move(outcome)); });
   }
-  static DeliveryFailure refused() { return {.error = {"webhook.status", "it answered 503"}}; }
+  static WebhookFailure refused() { return {.error = {"webhook.status", "it answered 503"}}; }
 
   RecordingSender sender;
   std::vector<WebhookResult> told;
@@ -166,7 +166,7 @@ TEST_F(HooksTest, WaitAsLongAsTheReceiverSays) {
   add(1);
   commit_hooks();
   pump();
-  DeliveryFailure failure = refused();
+  WebhookFailure failure = refused();
   failure.retry_after = hours(1);
   settle(1, failure);
   commit_hooks();
@@ -179,7 +179,7 @@ TEST_F(HooksTest, AreGivenUpAtOnceWhereTryingAgainIsOfNoUse) {
   add(1);
   commit_hooks();
   pump();
-  DeliveryFailure failure = refused();
+  WebhookFailure failure = refused();
   failure.is_final = true;
   EXPECT_TRUE(settle(1, failure));
   commit_hooks();

@@ -40,9 +40,9 @@ class RecordingRunner final : public TaskRunner {
   std::vector<InstanceId> looked_for;
 };
 
-class RecordingSender final : public EventSender {
+class RecordingSender final : public WebhookSender {
  public:
-  using Done = std::function<void(std::optional<DeliveryFailure>)>;
+  using Done = std::function<void(std::optional<WebhookFailure>)>;
 
   struct Sent {
     Event event;

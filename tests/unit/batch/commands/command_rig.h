@@ -72,7 +72,7 @@ class CommandRig {
   Transaction tx_{*environment_};
   RigClock clock_;
   Runner runner_;
-  NoReceivers receivers_;
+  NoWebhooks webhooks_;
   BegunTasks begun_;
   Damages damages_;
   DefinitionCache definitions_{load_stored};
@@ -83,7 +83,7 @@ class CommandRig {
   Dedupe dedupe_{{}, batches_};
   Recent recent_{damages_, batches_};
   Tasks tasks_{runner_, catalog_, clock_, begun_, damages_, batches_};
-  Hooks hooks_{receivers_, catalog_, damages_, batches_, [](const WebhookResult&) {}};
+  Hooks hooks_{webhooks_, catalog_, damages_, batches_, [](const WebhookResult&) {}};
   InHand in_hand_;
   Draft draft_{parts()};
   Instances instances_{draft_};
