@@ -6,6 +6,7 @@
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/batch/commands/commands.h"
+#include "orchestrator/batch/event_start.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -197,7 +198,7 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
   if (instances_.skips(*entry, *workflow)) return true;
   const size_t which = target.entries.front();
   TRY(instances_.start(now, *entry, *workflow,
-                       begun_by(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
+                       start_by_events(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
   return true;
 }
 

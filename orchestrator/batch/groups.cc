@@ -4,26 +4,13 @@
 
 #include "cloudevents/json_format.h"
 #include "matchers/correlation.h"
-#include "model/hops.h"
+#include "orchestrator/batch/event_start.h"
 #include "orchestrator/outgoing/messages.h"
 #include "states/event_pattern.h"
 
 namespace millrace {
 
 namespace {
-
-/// Each payload under its type, in entry order; a type that several entries have holds an array.
-Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
-  std::map<std::string, std::vector<Json>> by_type;
-  for (size_t i = 0; i < events.size(); ++i) {
-    by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));
-  }
-  Json input = Json::object();
-  for (auto& [type, values] : by_type) {
-    input[type] = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
-  }
-  return input;
-}
 
 /// The group's name in the store. Groups of another start, whose events are yet to be closed, have
 /// other names.
@@ -33,26 +20,6 @@ Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
 }
 
 }  // namespace
-
-Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
-                   std::span<const Event> events, const Event& last) {
-  // A tree for this would cost as much as the step that follows.
-  const std::string told =
-      object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
-  Beginning beginning{.data = input_of(entries, events),
-                      .how = LazyJson::of_text(fmt::format(
-                          R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
-  const auto attribute = [&](const std::string& name) {
-    const auto found = last.extensions.find(name);
-    const auto* const text =
-        found == last.extensions.end() ? nullptr : std::get_if<std::string>(&found->second);
-    return text == nullptr ? std::string() : *text;
-  };
-  beginning.traceparent = attribute("traceparent");
-  beginning.correlation = attribute("correlationid");
-  for (const Event& event : events) beginning.hops = std::max(beginning.hops, hops_of(event));
-  return beginning;
-}
 
 bool same_groups(const Start& a, const Start& b) {
   return a.kind == Start::Kind::kEventsAnd && b.kind == Start::Kind::kEventsAnd &&
@@ -132,7 +99,7 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
   write_counts(draft_.tx, entry.number, group, waiting);
   if (instances_.skips(entry, workflow)) return true;
   TRY(instances_.start(now, entry, workflow,
-                       begun_by(entry.latest, workflow.start.events, events, last)));
+                       start_by_events(entry.latest, workflow.start.events, events, last)));
   return true;
 }
 

@@ -15,11 +15,6 @@
 
 namespace millrace {
 
-/// How an instance begins that `events` start, one for each of the entries; the last one to come
-/// completed them.
-Beginning begun_by(uint32_t revision, std::span<const StartEvent> entries,
-                   std::span<const Event> events, const Event& last);
-
 /// Whether groups made for one start fit the other.
 bool same_groups(const Start& a, const Start& b);
 

@@ -64,16 +64,16 @@ bool Instances::skips(const WorkflowEntry& entry, const Workflow& workflow) {
 }
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
-                                    const Workflow& workflow, Beginning beginning) {
-  Touched& touched = begin(now, entry, workflow, std::move(beginning));
+                                    const Workflow& workflow, StartSpec spec) {
+  Touched& touched = begin(now, entry, workflow, std::move(spec));
   if (entry.paused) TRY(step(now, touched, Pause{}));
   TRY(step(now, touched, Proceed{}));
   return touched.instance.id;
 }
 
 Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
-                                          const Workflow& workflow, Beginning beginning) {
-  Touched& touched = begin(now, entry, workflow, std::move(beginning));
+                                          const Workflow& workflow, StartSpec spec) {
+  Touched& touched = begin(now, entry, workflow, std::move(spec));
   const Instance& instance = touched.instance;
   if (entry.paused) {
     TRY(step(now, touched, Pause{}));
@@ -86,25 +86,25 @@ Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& en
 }
 
 Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                          Beginning beginning) {
+                          StartSpec spec) {
   ++draft_.outcome.counts.instances_started;
-  const InstanceId id = beginning.id ? *beginning.id : draft_.make_id(now);
+  const InstanceId id = spec.id ? *spec.id : draft_.make_id(now);
   draft_.living.began(entry.number);
   Touched& touched = touched_[id];
   touched.is_new = true;
   touched.instance = make_instance(
-      id, entry.space, {entry.number, entry.latest}, workflow, std::move(beginning.data), now,
-      beginning.listen_from.value_or(draft_.recent.last()), beginning.origin);
-  touched.instance.idempotency_key = std::move(beginning.idempotency_key);
-  touched.instance.hops = beginning.hops;
-  touched.instance.caller = beginning.caller;
-  touched.instance.depth = beginning.depth;
-  touched.instance.sealed = beginning.sealed;
-  touched.instance.traceparent = std::move(beginning.traceparent);
-  touched.instance.correlation = std::move(beginning.correlation);
+      id, entry.space, {entry.number, entry.latest}, workflow, std::move(spec.data), now,
+      spec.listen_from.value_or(draft_.recent.last()), spec.origin);
+  touched.instance.idempotency_key = std::move(spec.idempotency_key);
+  touched.instance.hops = spec.hops;
+  touched.instance.caller = spec.caller;
+  touched.instance.depth = spec.depth;
+  touched.instance.sealed = spec.sealed;
+  touched.instance.traceparent = std::move(spec.traceparent);
+  touched.instance.correlation = std::move(spec.correlation);
   touched.data = touched.instance.data.shared_text();
   touched.history.push_back(
-      {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(beginning.how)});
+      {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(spec.how)});
   return touched;
 }
 

@@ -29,7 +29,7 @@ struct Touched {
 };
 
 /// What an instance starts with.
-struct Beginning {
+struct StartSpec {
   Json data;
   LazyJson how;       ///< detail of its first record
   uint32_t hops = 0;  ///< of the events that started it, the highest
@@ -56,12 +56,12 @@ class Instances {
 
   /// Starts one and lets it run as far as it goes.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                           Beginning beginning);
+                           StartSpec spec);
 
   /// The same, but it takes its first step in a batch of its own: for what would come again if the
   /// process died of that step.
   Result<InstanceId> start_later(TimePoint now, const WorkflowEntry& entry,
-                                 const Workflow& workflow, Beginning beginning);
+                                 const Workflow& workflow, StartSpec spec);
 
   /// The living instance, from this batch or the store; null if there is none, or if its rows are
   /// damaged or do not fit its definition, which is counted and noted.
@@ -104,7 +104,7 @@ class Instances {
 
  private:
   Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                 Beginning beginning);
+                 StartSpec spec);
   Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);

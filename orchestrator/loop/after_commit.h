@@ -1,4 +1,4 @@
-// perform: the one place that performs what a batch asked for (AfterCommit, batch_state.h) once it
+// perform: the one place that performs what a batch asked for (AfterCommit, batch_outcome.h) once it
 // is on disk: messages are sent, tasks handed out and stopped, expressions evaluated, callers
 // answered. Reads nothing of the store: each action has all that it needs. Engine thread only.
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/loop/end_waiters.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/outgoing/outbox.h"

@@ -203,23 +203,5 @@ TEST(SameGroups, AreThoseOfStartsWithTheSameEventsAndCorrelation) {
   EXPECT_FALSE(same_groups(one, other));
 }
 
-TEST(BegunBy, TakesOverTraceAndCorrelationOfTheLastAndTheMostHops) {
-  const StartEvent entry{.filter = {.type = "t", .predicates = {}}};
-  Event first{.id = "1", .source = "/s", .type = "t"};
-  first.data = "1";
-  Event last{.id = "2", .source = "/s", .type = "t"};
-  last.data = "2";
-  last.extensions["traceparent"] = "00-aa-bb-01";
-  last.extensions["correlationid"] = "order-7";
-  const std::vector<StartEvent> entries{entry, entry};
-  const std::vector<Event> events{first, last};
-  const Beginning beginning = begun_by(4, entries, events, last);
-  EXPECT_EQ(beginning.data, Json::parse(R"({"t": [1, 2]})")) << "one type of several entries";
-  EXPECT_EQ(beginning.traceparent, "00-aa-bb-01");
-  EXPECT_EQ(beginning.correlation, "order-7");
-  EXPECT_EQ(beginning.how.value()["event"]["id"], "2");
-  EXPECT_EQ(beginning.how.value()["revision"], 4);
-}
-
 }  // namespace
 }  // namespace millrace

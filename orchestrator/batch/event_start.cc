@@ -1,0 +1,53 @@
+#include "orchestrator/batch/event_start.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "model/hops.h"
+#include "states/event_pattern.h"
+
+namespace millrace {
+namespace {
+
+/// Each payload under its type, in entry order; a type that several entries have holds an array.
+Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
+  std::map<std::string, std::vector<Json>> by_type;
+  for (size_t i = 0; i < events.size(); ++i) {
+    by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));
+  }
+  Json input = Json::object();
+  for (auto& [type, values] : by_type) {
+    input[type] = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
+  }
+  return input;
+}
+
+}  // namespace
+
+StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
+                   std::span<const Event> events, const Event& last) {
+  // A tree for this would cost as much as the step that follows.
+  const std::string told =
+      object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
+  StartSpec spec{.data = input_of(entries, events),
+                      .how = LazyJson::of_text(fmt::format(
+                          R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
+  const auto attribute = [&](const std::string& name) {
+    const auto found = last.extensions.find(name);
+    const auto* const text =
+        found == last.extensions.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return text == nullptr ? std::string() : *text;
+  };
+  spec.traceparent = attribute("traceparent");
+  spec.correlation = attribute("correlationid");
+  for (const Event& event : events) spec.hops = std::max(spec.hops, hops_of(event));
+  return spec;
+}
+
+}  // namespace millrace

@@ -1,0 +1,64 @@
+#include "orchestrator/batch/event_start.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "model/hops.h"
+
+namespace millrace {
+namespace {
+
+StartEvent entry_of(const std::string& type) {
+  return {.filter = {.type = type, .predicates = {}}};
+}
+
+Event event_of_type(const std::string& type, const std::string& id, const std::string& data) {
+  Event event{.id = id, .source = "/s", .type = type};
+  event.data = data;
+  return event;
+}
+
+TEST(EventStart, HasThePayloadUnderTheTypeOfItsEvent) {
+  const Event event = event_of_type("placed", "1", R"({"order": 7})");
+  const StartEvent entry = entry_of("placed");
+  const StartSpec spec = start_by_events(3, {&entry, 1}, {&event, 1}, event);
+  EXPECT_EQ(spec.data, Json::parse(R"({"placed": {"order": 7}})"));
+  EXPECT_EQ(spec.how.value(), Json::parse(R"({
+    "by": "event", "event": {"type": "placed", "source": "/s", "id": "1"}, "revision": 3})"));
+}
+
+TEST(EventStart, HasAnArrayWhereEntriesHaveOneType) {
+  const std::vector<StartEvent> entries{entry_of("t"), entry_of("other"), entry_of("t")};
+  const std::vector<Event> events{event_of_type("t", "1", "1"), event_of_type("other", "2", "2"),
+                                  event_of_type("t", "3", "3")};
+  const StartSpec spec = start_by_events(1, entries, events, events[1]);
+  EXPECT_EQ(spec.data, Json::parse(R"({"t": [1, 3], "other": 2})"));
+  EXPECT_EQ(spec.how.value()["event"]["id"], "2") << "the event that completed them";
+}
+
+TEST(EventStart, TakesOverTraceAndCorrelationOfTheLastEvent) {
+  const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
+  std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
+  events[0].extensions["traceparent"] = "00-cc-dd-01";
+  events[1].extensions["traceparent"] = "00-aa-bb-01";
+  events[1].extensions["correlationid"] = "order-7";
+  const StartSpec spec = start_by_events(1, entries, events, events[1]);
+  EXPECT_EQ(spec.traceparent, "00-aa-bb-01");
+  EXPECT_EQ(spec.correlation, "order-7");
+  const StartSpec other = start_by_events(1, entries, events, events[0]);
+  EXPECT_EQ(other.traceparent, "00-cc-dd-01");
+  EXPECT_EQ(other.correlation, "") << "the last event has none";
+}
+
+TEST(EventStart, TakesTheMostHopsOfAllItsEvents) {
+  const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
+  std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
+  events[0].extensions[std::string(kHopsAttribute)] = 5;
+  events[1].extensions[std::string(kHopsAttribute)] = 2;
+  EXPECT_EQ(start_by_events(1, entries, events, events[1]).hops, 5U);
+}
+
+}  // namespace
+}  // namespace millrace
