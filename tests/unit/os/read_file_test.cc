@@ -1,0 +1,110 @@
+#include "os/read_file.h"
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/descriptor.h"
+#include "tests/support/few_descriptors.h"
+#include "tests/support/folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+class ReadFileTest : public testing::Test {
+ protected:
+  std::string write(std::string_view bytes) {
+    const std::filesystem::path path = folder_.path() / "file";
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  /// The message of the error that it must be.
+  static std::string refused(const std::filesystem::path& path, size_t most_bytes = 100) {
+    const Result<std::string> read = read_file(path, most_bytes);
+    if (read) return "it was read";
+    EXPECT_EQ(read.error().code, "file.unreadable");
+    EXPECT_THAT(read.error().message, testing::StartsWith(path.string() + ": "));
+    return read.error().message;
+  }
+
+  Folder folder_;
+};
+
+TEST_F(ReadFileTest, GivesAllBytesOfAFileUnchanged) {
+  const std::string bytes("a\0b\r\n\xff", 6);
+  EXPECT_EQ(read_file(write(bytes), 100).value(), bytes);
+  EXPECT_EQ(read_file(write(""), 100).value(), "");
+}
+
+TEST_F(ReadFileTest, ReadsAFileOfSeveralBuffers) {
+  std::string bytes;
+  for (int i = 0; bytes.size() < 200'001; ++i) bytes += std::to_string(i);
+  EXPECT_EQ(read_file(write(bytes), bytes.size()).value(), bytes);
+}
+
+TEST_F(ReadFileTest, ReadsAsManyBytesAsAreAllowedAndNoMore) {
+  EXPECT_EQ(read_file(write("four"), 4).value(), "four");
+  EXPECT_THAT(refused(write("fives"), 4), HasSubstr("expected at most 4 bytes"));
+  EXPECT_EQ(read_file(write(""), 0).value(), "");
+  EXPECT_THAT(refused(write("1"), 0), HasSubstr("expected at most 0 bytes"));
+}
+
+TEST_F(ReadFileTest, EndsADeviceWithoutAnEndAtTheBound) {
+  EXPECT_THAT(refused("/dev/zero", 100'000), HasSubstr("expected at most 100000 bytes"));
+  EXPECT_EQ(read_file("/dev/null", 0).value(), "");
+}
+
+TEST_F(ReadFileTest, ReadsAPipeToTheEndOfItsWriter) {
+  const std::filesystem::path path = folder_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const std::string bytes(150'000, 'p');  // more than a pipe holds
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
+  const Result<std::string> read = read_file(path, bytes.size());
+  writer.join();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read == bytes, true) << read->size();
+}
+
+TEST_F(ReadFileTest, FollowsASymbolicLink) {
+  const std::filesystem::path link = folder_.path() / "link";
+  std::filesystem::create_symlink(write("behind"), link);
+  EXPECT_EQ(read_file(link, 100).value(), "behind");
+  std::filesystem::remove(folder_.path() / "file");
+  EXPECT_THAT(refused(link), HasSubstr("No such file or directory"));
+}
+
+TEST_F(ReadFileTest, NamesThePathAndTheReasonOfAnError) {
+  EXPECT_THAT(refused(folder_.path() / "missing"), HasSubstr("No such file or directory"));
+  EXPECT_THAT(refused(folder_.path()), HasSubstr("this is a directory; expected a file"));
+  EXPECT_THAT(refused(write("x") + "/below"), HasSubstr("Not a directory"));
+  EXPECT_THAT(refused(std::string(300, 'n')), HasSubstr("File name too long"));
+}
+
+TEST_F(ReadFileTest, RefusesAFileWhoseReadFails) {
+  // Address 0 of this process is never mapped, so the first read fails.
+  EXPECT_THAT(refused("/proc/self/mem"), HasSubstr("Input/output error"));
+}
+
+TEST_F(ReadFileTest, NeedsADescriptorAndKeepsNone) {
+  const std::string path = write("x");
+  {
+    const FewDescriptors none(0);
+    EXPECT_THAT(refused(path), HasSubstr("Too many open files"));
+  }
+  const FewDescriptors one(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(read_file(path, 100).value(), "x");
+    refused(path, 0);
+    refused(folder_.path());
+  }
+}
+
+}  // namespace
+}  // namespace millrace
