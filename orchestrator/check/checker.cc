@@ -1,6 +1,7 @@
 #include "orchestrator/check/checker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
@@ -85,6 +86,18 @@ std::string Checker::name_of(NamespaceNumber space) const {
 }
 
 void Checker::add(StoreFault fault, const Place& place, std::string found) {
+  if (!note_failed_read(place.table)) report(fault, place, std::move(found));
+}
+
+bool Checker::note_failed_read(Table table) {
+  if (view_.status()) return false;
+  if (!std::exchange(failed_, true)) {
+    report(StoreFault::kStoreDamaged, {table, {}}, view_.status().error().message);
+  }
+  return true;
+}
+
+void Checker::report(StoreFault fault, const Place& place, std::string found) {
   ++report_.codes[std::string(kind_of(fault).code)];
   if (report_.findings.size() >= options_.most_findings) return;
   StoreFinding finding{.fault = fault, .table = table_name(place.table), .found = std::move(found)};
@@ -194,13 +207,11 @@ void Checker::each_row(Table table, const Row& row) {
     if (++rows_ % kRowsOfAStep == 0 && options_.progress) {
       stopped_ = !options_.progress(rows_, std::max(rows_, about_rows_));
     }
-    if (stopped_) return false;
+    if (is_over()) return false;
     row(key, value);
     return true;
   });
-  if (view_.status() || failed_) return;
-  failed_ = true;
-  add(StoreFault::kStoreDamaged, {table, {}}, view_.status().error().message);
+  note_failed_read(table);
 }
 
 bool Checker::has_row(Table table) const {

@@ -50,7 +50,11 @@ class Checker {
 
   // Reporting (checker.cc).
 
+  /// Once a read has failed it is the last finding: what seems to be missing then may be there.
   void add(StoreFault fault, const Place& place, std::string found);
+  /// Whether a read of the view has failed; the first time that is the finding `store.damaged`.
+  bool note_failed_read(Table table);
+  void report(StoreFault fault, const Place& place, std::string found);
   std::string name_of(NamespaceNumber space) const;
   /// The key as a person can read it, and whose it is.
   void describe(const Place& place, StoreFinding& finding) const;

@@ -83,7 +83,9 @@ class Fit {
     if (calls.empty()) return {};
     if (!is_waiting()) return unfit("it has calls and does not wait");
     if (calls.size() < waits_.least_calls || calls.size() > waits_.most_calls) {
-      return unfit(fmt::format("it has {} calls, and {} makes {} at most", calls.size(), name(),
+      const std::string least =
+          waits_.least_calls < waits_.most_calls ? fmt::format("{} to ", waits_.least_calls) : "";
+      return unfit(fmt::format("it has {} calls, and {} makes {}{}", calls.size(), name(), least,
                                waits_.most_calls));
     }
     for (size_t i = 0; i < calls.size(); ++i) {

@@ -230,6 +230,7 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
   size.end_bytes = (info.me_last_pgno + 1) * page_bytes_;
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   for (const auto& [table, name] : kTables) {
+    if (tree(table) == kNoTree) continue;
     MDB_stat stat;
     const int failed = mdb_stat(txn.get(), tree(table), &stat);
     if (failed != 0) return tl::unexpected(error(failed, "measuring"));

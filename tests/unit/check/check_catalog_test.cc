@@ -1,0 +1,217 @@
+#include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr const char* kPlain = "id: plain\nstates: [{id: a, type: noop}]";
+constexpr const char* kNightly =
+    "id: nightly\nstart: {type: scheduled, cron: '0 0 * * *'}\nstates: [{id: a, type: noop}]";
+
+class CheckCatalogTest : public CheckTest {
+ protected:
+  CheckCatalogTest() {
+    define(kPlain);
+    define(kNightly);
+  }
+  static Change edit_space(const std::function<void(NamespaceRecord&)>& change) {
+    return [=](Transaction& in) {
+      edit<NamespaceRecord>(in, Table::kNamespaces, "default", decode_namespace, encode, change);
+    };
+  }
+  Change edit_workflow(const std::string& id, const std::function<void(WorkflowRecord&)>& change) {
+    return [=, this](Transaction& in) {
+      edit<WorkflowRecord>(in, Table::kWorkflows, rows::space_prefix(space).append(id),
+                           decode_workflow, encode, change);
+    };
+  }
+  std::string revision_key(const std::string& id, uint32_t revision) {
+    Writer key;
+    key.raw(rows::workflow_prefix(number_of(id)));
+    key.u32(revision);
+    return key.take();
+  }
+  Change edit_schedule(const std::function<void(ScheduleRecord&)>& change) {
+    const std::string key = rows::workflow_prefix(number_of("nightly"));
+    return [=](Transaction& in) {
+      edit<ScheduleRecord>(in, Table::kSchedules, key, decode_schedule, encode, change);
+    };
+  }
+};
+
+TEST_F(CheckCatalogTest, OfASoundStoreHasNoFinding) { expect_sound(); }
+
+TEST_F(CheckCatalogTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
+  EXPECT_GT(expect_each_read_to_count(), 20U);
+}
+
+// Namespaces.
+
+TEST_F(CheckCatalogTest, HoldsANamespaceAgainstItsKeyItsNumberAndItsTime) {
+  expect_among("row.record namespaces/default",
+               [](Transaction& in) { in.put(Table::kNamespaces, "default", "x"); });
+  const auto put = [](std::string name, NamespaceRecord record) {
+    return [=](Transaction& in) { write_namespace(in, name, record); };
+  };
+  const auto known = [](Transaction& in) { write_counter(in, Counter::kNamespace, 9); };
+  known(*tx);
+  commit();
+  expect_only("row.key namespaces/no name: the key is not a name",
+              put("no name", {.number = NamespaceNumber(2), .created_at = now}));
+  expect_only("row.value namespaces/shop: its number is 0",
+              put("shop", {.number = NamespaceNumber(0), .created_at = now}));
+  expect_only("number.twice namespaces/shop: its number is 1, as that of default",
+              put("shop", {.number = space, .created_at = now}));
+  expect_only("row.time namespaces/shop: its creation is at",
+              put("shop", {.number = NamespaceNumber(2), .created_at = now + Duration(1)}));
+  expect_only("counter.behind namespaces/shop: number 10 was given",
+              put("shop", {.number = NamespaceNumber(10), .created_at = now}));
+  EXPECT_THAT(found_after(put("shop", {.number = NamespaceNumber(2), .created_at = now})),
+              IsEmpty());
+  EXPECT_THAT(found_after(edit_space(
+                  [&](NamespaceRecord& record) { record.created_at = now + Duration(1); })),
+              IsEmpty())
+      << "`default` is made before there is a time";
+}
+
+TEST_F(CheckCatalogTest, MissesTheDefaultNamespace) {
+  expect_among("namespace.missing namespaces/default: the namespace `default` does not exist",
+               [](Transaction& in) { erase_namespace(in, "default"); });
+}
+
+TEST_F(CheckCatalogTest, HoldsSettingsAgainstWhatTheServerReads) {
+  const auto settings = [&](const char* text) {
+    return edit_space([text](NamespaceRecord& record) { record.settings = text; });
+  };
+  expect_only("row.json namespaces/default: the settings is not JSON", settings("{"));
+  EXPECT_THAT(found_after(settings(R"({"later": 1})")), IsEmpty()) << "nobody judges them";
+  options.check_settings = [](std::string_view text) -> Status {
+    const auto read = read_settings(text);
+    return read ? Status() : tl::unexpected(read.error());
+  };
+  EXPECT_THAT(found_after(settings(R"({"lifecycle": true})")), IsEmpty());
+  expect_only("namespace.settings namespaces/default: ", settings(R"({"later": 1})"));
+}
+
+// Workflows.
+
+TEST_F(CheckCatalogTest, HoldsAWorkflowAgainstItsKeyAndItsNumbers) {
+  const auto put = [](std::string key, std::string value) {
+    return [=](Transaction& in) { in.put(Table::kWorkflows, key, value); };
+  };
+  expect_only("row.key workflows/0x616263: the key is not a namespace and the id of a workflow",
+              put("abc", "x"));
+  expect_only("the key is not a namespace and the id of a workflow",
+              put(rows::space_prefix(space) + "no name", "x"));
+  expect_among("row.record workflows/default/plain",
+               put(rows::space_prefix(space) + "plain", "rubbish"));
+  expect_among("row.value workflows/default/plain: its number is 0, its newest revision 1",
+               edit_workflow("plain", [](WorkflowRecord& one) { one.number = {}; }));
+  expect_among("its newest revision 0",
+               edit_workflow("plain", [](WorkflowRecord& one) { one.latest = 0; }));
+  expect_only("the first with its groups 2",
+              edit_workflow("plain", [](WorkflowRecord& one) { one.groups_from = 2; }));
+  expect_among("number.twice workflows/default/plain: its number is 2, as that of workflow nightly",
+               edit_workflow("plain", [](WorkflowRecord& one) { one.number = WorkflowNumber(2); }));
+  expect_among("namespace.missing workflows/number 9/plain: no namespace has the number 9",
+               [&](Transaction& in) {
+                 write_workflow(in, NamespaceNumber(9), "plain",
+                                *read_workflow(in, space, "plain").value());
+               });
+}
+
+// Definitions.
+
+TEST_F(CheckCatalogTest, MissesRevisions) {
+  const auto erase = [&](uint32_t revision) {
+    return [key = revision_key("plain", revision)](Transaction& in) {
+      in.erase(Table::kDefinitions, key);
+    };
+  };
+  expect_only(
+      "definition.missing definitions/workflow 1 revision 1: revision 1 of workflow 1 is "
+      "not there",
+      erase(1));
+  define("id: plain\nstates: [{id: b, type: noop}]");
+  define("id: plain\nstates: [{id: c, type: noop}]");
+  expect_sound();
+  for (const uint32_t revision : {1, 2, 3}) {
+    expect_only(fmt::format("definition.missing definitions/workflow 1 revision {}", revision),
+                erase(revision));
+  }
+  expect_only(
+      "definition.unknown definitions/workflow 1 revision 3: the newest revision of the "
+      "workflow is 2",
+      edit_workflow("plain", [](WorkflowRecord& one) { one.latest = 2; }));
+}
+
+TEST_F(CheckCatalogTest, HoldsADefinitionAgainstItsKeyAndItsText) {
+  const auto put = [](std::string key, std::string value) {
+    return [=](Transaction& in) { in.put(Table::kDefinitions, key, value); };
+  };
+  const auto text = [&](std::string body, TimePoint created) {
+    return put(revision_key("plain", 1), encode(DefinitionRecord{created, std::move(body)}));
+  };
+  expect_only(
+      "row.key definitions/0x616263: the key is not the numbers of a workflow and a "
+      "revision",
+      put("abc", "x"));
+  expect_only("the key is not the numbers of a workflow and a revision",
+              put(std::string(8, '\0'), "x"));
+  expect_among("row.record definitions/workflow 1 revision 1",
+               put(revision_key("plain", 1), "rubbish"));
+  expect_only("row.time definitions/workflow 1 revision 1: its creation is at",
+              text(kPlain, now + Duration(1)));
+  expect_only("definition.unloadable definitions/workflow 1 revision 1: ", text("id: plain", now));
+  expect_only("its id is other, and that of the workflow plain",
+              text("id: other\nstates: [{id: a, type: noop}]", now));
+  options.load = nullptr;
+  EXPECT_THAT(found_after(text("id: plain", now)), IsEmpty()) << "nobody loads it";
+}
+
+// Schedules.
+
+TEST_F(CheckCatalogTest, HoldsASchedulesRowAgainstItsWorkflow) {
+  const std::string nightly = rows::workflow_prefix(number_of("nightly"));
+  const std::string plain = rows::workflow_prefix(number_of("plain"));
+  expect_only("schedule.missing schedules/workflow 2: workflow nightly has a schedule and no row",
+              [&](Transaction& in) { in.erase(Table::kSchedules, nightly); });
+  const std::string row = encode(ScheduleRecord{.from = now, .last = {}});
+  expect_only("schedule.unknown schedules/workflow 1: the newest revision has no schedule",
+              [&](Transaction& in) { in.put(Table::kSchedules, plain, row); });
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                in.put(Table::kSchedules, rows::workflow_prefix(WorkflowNumber(9)), row);
+              }),
+              UnorderedElementsAre(HasSubstr("counter.behind schedules/workflow 9"),
+                                   HasSubstr("workflow.missing schedules/workflow 9: the workflow "
+                                             "of the schedule does not exist")));
+  expect_only("row.key schedules/0x616263: the key is not the number of a workflow",
+              [&](Transaction& in) { in.put(Table::kSchedules, "abc", row); });
+  expect_only("row.record schedules/workflow 2",
+              [&](Transaction& in) { in.put(Table::kSchedules, nightly, "rubbish"); });
+}
+
+TEST_F(CheckCatalogTest, HoldsTheTicksOfAScheduleAgainstEachOtherAndTheTime) {
+  const TimePoint later = now + Duration(1);
+  expect_only("row.time schedules/workflow 2: the time from which it counts is at",
+              edit_schedule([=](ScheduleRecord& one) { one.from = later; }));
+  expect_only("its last tick is at", edit_schedule([=](ScheduleRecord& one) { one.last = later; }));
+  expect_only("row.value schedules/workflow 2: its first tick is later than its last one",
+              edit_schedule([this](ScheduleRecord& one) { one.first = now; }));
+  expect_only("its first tick is later than its last one",
+              edit_schedule([this](ScheduleRecord& one) {
+                one.first = now;
+                one.last = now - Duration(1);
+              }));
+  EXPECT_THAT(
+      found_after(edit_schedule([this](ScheduleRecord& one) { one.first = one.last = now; })),
+      IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace

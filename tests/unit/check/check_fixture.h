@@ -1,0 +1,159 @@
+// CheckTest: a sound store that a batch has written, for the tests of the parts of the store check.
+// A test changes rows of it in a transaction that is then dropped. Any read of it can be made to
+// fail.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/batch/batch.h"
+#include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/support/batch_store.h"
+
+namespace millrace {
+
+class CheckTest : public BatchStoreTest {
+ protected:
+  using Change = std::function<void(Transaction& tx)>;
+
+  CheckTest() {
+    tx->put(Table::kMeta, kFormatKey, rows::key_of(kStoreFormat));
+    EXPECT_TRUE(environment->keep_key());
+    rows::put(*tx, Table::kMeta, "seal", "", true);
+    commit();
+    batches.begin();
+    batch = std::make_unique<Batch>(parts(), BatchLimits());
+    EXPECT_TRUE(batch->load());
+    batch->stream_opened({.stream_created = 1, .sequence = 0, .stamped = now});
+    options.load = load_stored;
+  }
+
+  // Writing a sound store. Each call is a batch.
+
+  template <class Input>
+  void run(const Input& input) {
+    ASSERT_TRUE(batch->apply(now, input));
+    auto outcome = batch->finish(now);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    commit();
+    batches.begin();
+  }
+  void must(Command command) { run(CommandInput{++request_, std::move(command)}); }
+  void define(const std::string& text) {
+    auto workflow = load_stored(text);
+    ASSERT_TRUE(workflow) << workflow.error().message;
+    must(ApplyWorkflow{.space = "default", .text = text, .workflow = *workflow});
+  }
+  InstanceId start(const std::string& workflow, std::string key = "") {
+    must(StartInstance{.space = "default",
+                       .workflow = workflow,
+                       .input = {{"from", "test"}},
+                       .idempotency_key = std::move(key)});
+    return numbered_id(last_id);
+  }
+  void publish(Event event) {
+    run(EventInput{.space = "default",
+                   .sequence = ++sequence_,
+                   .stamped = now,
+                   .event = EncodedEvent(std::move(event))});
+  }
+
+  WorkflowNumber number_of(const std::string& workflow) {
+    return catalog.find_workflow(space, workflow)->number;
+  }
+
+  // Changing it.
+
+  std::string part(const InstanceId& id, Part which) const {
+    return part_key(rows::instance_prefix(space, id), which);
+  }
+  /// Changes a record in its row, sealed or not.
+  template <class T, class Edit>
+  static void edit(Transaction& in, Table table, const std::string& key,
+                   Result<T> (*decode)(std::string_view), std::string (*encode_it)(const T&),
+                   const Edit& change) {
+    const auto value = in.get(table, key);
+    ASSERT_TRUE(value) << table_name(table);
+    auto record = rows::decode(in, table, key, *value, decode);
+    ASSERT_TRUE(record) << record.error().message;
+    change(*record);
+    rows::put(in, table, key, encode_it(*record), Seal::is_sealed(*value));
+  }
+  template <class Edit>
+  void edit_head(const InstanceId& id, const Edit& change, Table table = Table::kLive) {
+    edit(*tx, table, part(id, Part::kHead), decode_head, encode_head, change);
+  }
+  template <class Edit>
+  void edit_history(uint64_t number, const Edit& change) {
+    edit<HistoryRow>(*tx, Table::kHistory, rows::key_of(number), decode_history, encode, change);
+  }
+
+  // Checking it.
+
+  /// The findings, as lines `code table/key: found`.
+  std::vector<std::string> found() {
+    const auto report = check_store(*tx, options);  // a transaction is a view
+    EXPECT_TRUE(report) << report.error().message;
+    return report ? lines_of(*report) : std::vector<std::string>();
+  }
+  static std::vector<std::string> lines_of(const StoreReport& report) {
+    std::vector<std::string> lines;
+    for (const StoreFinding& one : report.findings) {
+      lines.push_back(
+          fmt::format("{} {}/{}: {}", kind_of(one.fault).code, one.table, one.key, one.found));
+    }
+    return lines;
+  }
+  /// The findings of the store with these rows changed.
+  std::vector<std::string> found_after(const Change& change) {
+    change(*tx);
+    std::vector<std::string> lines = found();
+    tx->drop();
+    return lines;
+  }
+  /// The change has that finding and no other.
+  void expect_only(const std::string& line, const Change& change) {
+    EXPECT_THAT(found_after(change), testing::ElementsAre(testing::HasSubstr(line)));
+  }
+  /// The change has that finding and maybe others.
+  void expect_among(const std::string& line, const Change& change) {
+    EXPECT_THAT(found_after(change), testing::Contains(testing::HasSubstr(line)));
+  }
+  void expect_sound() { EXPECT_THAT(found(), testing::IsEmpty()); }
+
+  /// The check of the store as it is, with its first read failing, then with its second, and so on:
+  /// it must find that a read failed and nothing else, for that may follow from it. Returns how
+  /// many reads there are.
+  uint64_t expect_each_read_to_count() {
+    return fail_each_read(
+        [&]() -> Status {
+          const auto report = TRY(check_store(*tx, options));
+          if (report.sound()) return {};
+          EXPECT_THAT(lines_of(report),
+                      testing::ElementsAre(testing::StartsWith("store.damaged ")));
+          return fail("store.io", "");
+        },
+        [] {});
+  }
+
+  std::unique_ptr<Batch> batch;
+  StoreCheckOptions options;
+
+ private:
+  uint64_t sequence_ = 0;
+  uint64_t request_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,166 @@
+#include "base/bytes.h"
+#include "cloudevents/json_format.h"
+#include "matchers/correlation.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kPairsOfEvents = R"(
+id: pairs
+start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
+states:
+- {id: a, type: noop}
+)";
+
+/// A group in which one event waits for another.
+class CheckGroupsTest : public CheckTest {
+ protected:
+  CheckGroupsTest() {
+    define(kPairsOfEvents);
+    publish({.id = "1", .source = "/s", .type = "left", .extensions = {{"key", std::string("k")}}});
+    waiting = *read_grouped(*tx, 1).value();
+    Writer key;
+    key.u8(static_cast<uint8_t>(GroupRow::kCounts));
+    key.u32(static_cast<uint32_t>(waiting.queue.workflow));
+    key.id(waiting.queue.group);
+    counts_key = key.take();
+    event_key = *tx->get(Table::kGroups, number_key);
+  }
+  Change counts(std::vector<uint32_t> numbers) {
+    return
+        [=, this](Transaction& in) { in.put(Table::kGroups, counts_key, encode_counts(numbers)); };
+  }
+  Change edit_event(const std::function<void(GroupedRecord&)>& change) {
+    return [=, this](Transaction& in) {
+      edit<GroupedRecord>(in, Table::kGroups, event_key, decode_grouped, encode, change);
+    };
+  }
+  Change put(std::string key, std::string value) {
+    return [=](Transaction& in) { in.put(Table::kGroups, key, value); };
+  }
+  Change erase(std::string key) {
+    return [=](Transaction& in) { in.erase(Table::kGroups, key); };
+  }
+  std::string json_event(const std::string& type, const std::string& key) {
+    return encode_json_event(
+        {.id = "1", .source = "/s", .type = type, .extensions = {{"key", key}}});
+  }
+
+  GroupedEvent waiting;
+  const std::string number_key = "\x03" + rows::key_of(uint64_t{1});
+  std::string counts_key;
+  std::string event_key;
+};
+
+TEST_F(CheckGroupsTest, OfASoundStoreHasNoFinding) {
+  EXPECT_EQ(rows_of(Table::kGroups), 3U);
+  expect_sound();
+}
+
+TEST_F(CheckGroupsTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
+  EXPECT_GT(expect_each_read_to_count(), 30U);
+}
+
+TEST_F(CheckGroupsTest, HoldsEachKeyAgainstItsForm) {
+  expect_only("row.key groups/0x0461: the key begins with none of 1, 2 and 3", put("\x04"
+                                                                                   "a",
+                                                                                   "x"));
+  expect_only("row.key groups/0x0161: the key is not a workflow and a group", put("\x01"
+                                                                                  "a",
+                                                                                  "x"));
+  expect_only("the key is not a workflow, a group, an entry and a number", put("\x02"
+                                                                               "a",
+                                                                               "x"));
+  expect_among("the key is not a workflow, a group, an entry and a number",
+               put(event_key.substr(0, event_key.size() - 8) + std::string(8, '\0'), "x"));
+  expect_only("the key is not a number", put("\x03"
+                                             "a",
+                                             "x"));
+  expect_only("the key is not a number", put("\x03" + std::string(8, '\0'), "x"));
+}
+
+TEST_F(CheckGroupsTest, HoldsTheCountsAgainstWhatWaits) {
+  expect_only("group.counts groups/workflow 1 group ", counts({2, 0}));
+  expect_among("the group counts [2, 0], and [1, 0] events wait", counts({2, 0}));
+  expect_among("each entry of the group has an event", counts({1, 1}));
+  expect_among("no entry of the group has an event", counts({0, 0}));
+  expect_only("the group has 3 entries, and the start of its workflow 2", counts({1, 0, 0}));
+  expect_only("row.record groups/workflow 1 group ", put(counts_key, "rubbish"));
+  expect_among("workflow.missing groups/workflow 1 group ",
+               [&](Transaction& in) { erase_workflow(in, space, "pairs"); });
+}
+
+TEST_F(CheckGroupsTest, HoldsTheGroupAgainstAStartOfAnotherKind) {
+  const std::string text = "id: pairs\nstates: [{id: a, type: noop}]";
+  Writer key;
+  key.raw(rows::workflow_prefix(number_of("pairs")));
+  key.u32(1);
+  expect_only("the group has 2 entries, and the start of its workflow 0", [&](Transaction& in) {
+    in.put(Table::kDefinitions, key.view(), encode(DefinitionRecord{now, text}));
+  });
+}
+
+TEST_F(CheckGroupsTest, HoldsAnEventAgainstTheRowsThatLeadToIt) {
+  expect_only("group.event groups/workflow 1 group ", erase(number_key));
+  expect_among("the row of its number does not lead to it", put(number_key, counts_key));
+  expect_only("its group has no row of counts", erase(counts_key));
+  expect_among("its group has 0 entries", counts({}));
+  expect_among("group.number groups/number 1: it does not lead to a waiting event of that number",
+               erase(event_key));
+  for (const std::string& value : {std::string(), std::string("\x02"), std::string("rubbish"),
+                                   std::string(600, '\x02'), event_key + "x"}) {
+    expect_among("group.number groups/number 1", put(number_key, value));
+  }
+  expect_among("counter.behind groups/number 7", put("\x03" + rows::key_of(uint64_t{7}), "x"));
+}
+
+TEST_F(CheckGroupsTest, HoldsAnEventAgainstItsGroupAndItsEntry) {
+  expect_only("row.event groups/workflow 1 group ",
+              edit_event([](GroupedRecord& one) { one.event = "{}"; }));
+  expect_only("row.record groups/workflow 1 group ", put(event_key, "rubbish"));
+  expect_only("the event does not correlate with its group",
+              edit_event([&](GroupedRecord& one) { one.event = json_event("left", "another"); }));
+  expect_only("its entry waits for left, and its type is right",
+              edit_event([&](GroupedRecord& one) { one.event = json_event("right", "k"); }));
+  expect_only("the event has no end of its lifespan",
+              edit_event([](GroupedRecord& one) { one.expires.reset(); }));
+}
+
+TEST_F(CheckGroupsTest, TakesWhatAPurgeOfClosedGroupsHasYetToErase) {
+  const auto close = [&](Transaction& in) {
+    auto record = *read_workflow(in, space, "pairs").value();
+    record.groups_from = record.latest;  // other groups than before
+    write_workflow(in, space, "pairs", record);
+    write_purge(in, {Purge::Kind::kGroups,
+                     static_cast<uint64_t>(record.number),
+                     {.space = "default", .workflow = "pairs", .up_to = 1}});
+  };
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                close(in);
+                in.erase(Table::kGroups, counts_key);
+              }),
+              Not(Contains(HasSubstr("group."))));
+  EXPECT_THAT(found_after(close), Not(Contains(HasSubstr("purge.target"))));
+}
+
+TEST_F(CheckGroupsTest, APurgeErasesNoGroupOfTheWorkflowAsItIs) {
+  expect_among(
+      "the event waits in a group of its workflow as it is, and a purge up to event 1 "
+      "erases it",
+      [&](Transaction& in) {
+        write_purge(in, {Purge::Kind::kGroups,
+                         static_cast<uint64_t>(number_of("pairs")),
+                         {.space = "default", .workflow = "pairs", .up_to = 1}});
+      });
+}
+
+}  // namespace
+}  // namespace millrace

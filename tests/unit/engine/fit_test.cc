@@ -1,0 +1,251 @@
+// Which stored instances the engine takes: those that it leaves itself, and none that it could not
+// have left.
+#include "orchestrator/engine/fit.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/engine/engine.h"
+#include "orchestrator/engine/runs.h"
+#include "tests/tables/instance_run.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::years;
+using testing::HasSubstr;
+
+constexpr const char* kFunctions = "functions: [{id: f, type: subflow, workflow: other}]\n";
+
+/// An instance that has come to wait in the first state of a workflow, whose keys these are.
+class Waiter {
+ public:
+  explicit Waiter(const std::string& state)
+      : workflow(load_right_workflow("id: w\n" + std::string(kFunctions) +
+                                     "states:\n- {id: wait, " + state + "}\n")),
+        instance(make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
+                               Json::object({{"list", {1, 2, 3}}}), run_start(), 0)) {
+    step(*workflow, instance, Proceed{}, run_start(), TestLookup());
+    EXPECT_EQ(instance.phase, Phase::kWaiting);
+    EXPECT_EQ(unfit(), "");
+  }
+
+  /// Why it does not fit; empty: it fits.
+  std::string unfit() const {
+    const Status fits = check_fit(*workflow, instance, run_start());
+    if (fits) return "";
+    EXPECT_EQ(fits.error().code, "instance.unfit");
+    return fits.error().message;
+  }
+
+  std::shared_ptr<const Workflow> workflow;
+  Instance instance;
+};
+
+Waiter consuming() { return Waiter("type: consumeEvent, event: {type: a}"); }
+Waiter delaying() { return Waiter("type: delay, duration: PT1H"); }
+Waiter calling() { return Waiter("type: action, action: {function: f}"); }
+
+TEST(Fit, TakesWhatTheEngineLeavesInEachTypeThatWaits) {
+  for (const char* const state : {
+           "type: consumeEvent, event: {type: a}, timeout: PT1H",
+           "type: eventAnd, events: [{type: a}, {type: b}]",
+           "type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]",
+           "type: delay, duration: PT1H",
+           "type: action, action: {function: f}",
+           "type: foreach, array: jq(.list), action: {function: f}",
+           "type: parallel, actions: [{function: f}, {function: f}]",
+       }) {
+    SCOPED_TRACE(state);
+    EXPECT_EQ(Waiter(state).unfit(), "");
+  }
+}
+
+TEST(Fit, TakesOneThatHasEnded) {
+  const auto workflow = load_right_workflow("id: w\nstates: [{id: one, type: noop}]");
+  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
+                                    Json::object(), run_start(), 0);
+  EXPECT_TRUE(check_fit(*workflow, instance, run_start()));
+  step(*workflow, instance, Proceed{}, run_start(), TestLookup());
+  ASSERT_EQ(instance.phase, Phase::kEnded);
+  EXPECT_TRUE(check_fit(*workflow, instance, run_start()));
+}
+
+TEST(Fit, RefusesAStateThatTheWorkflowDoesNotHave) {
+  Waiter waiter = consuming();
+  waiter.instance.state = 1;
+  EXPECT_EQ(waiter.unfit(), "it is in state 1 (counted from 0) of 1");
+}
+
+TEST(Fit, RefusesAWayOutThatTheStateDoesNotHave) {
+  Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
+  waiter.instance.listeners.clear();
+  const size_t exits = waiter.workflow->states[0]->common().exits.size();
+  waiter.instance.phase = Phase::kLeaving;
+  waiter.instance.exit = exits - 1;
+  EXPECT_EQ(waiter.unfit(), "");
+  waiter.instance.exit = exits;
+  EXPECT_THAT(waiter.unfit(), HasSubstr("it leaves state \"wait\" of type eventXor by way"));
+  waiter.instance.phase = Phase::kEnded;
+  EXPECT_EQ(waiter.unfit(), "") << "the way out counts while it leaves";
+}
+
+TEST(Fit, RefusesListenersWhereNothingListens) {
+  const Listener listener = consuming().instance.listeners.at(0);
+  Waiter delay = delaying();
+  delay.instance.listeners = {listener};
+  EXPECT_EQ(delay.unfit(),
+            "it listens for event 0 (counted from 0), and state \"wait\" of type delay has 0");
+  for (const Phase phase : {Phase::kEntering, Phase::kLeaving, Phase::kEnded}) {
+    Waiter consumer = consuming();
+    consumer.instance.phase = phase;
+    EXPECT_EQ(consumer.unfit(), "it listens for events and does not wait");
+  }
+}
+
+TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
+  Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
+  waiter.instance.listeners.back().entry = 2;
+  EXPECT_EQ(waiter.unfit(),
+            "it listens for event 2 (counted from 0), and state \"wait\" of type eventXor has 2");
+}
+
+TEST(Fit, RefusesSlotsThatDoNotFitTheEntries) {
+  Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
+  ASSERT_EQ(waiter.instance.slots.size(), 2U);
+  waiter.instance.slots.pop_back();
+  EXPECT_EQ(waiter.unfit(), "it has slots for 1 events, and state \"wait\" of type eventAnd has 2");
+  waiter.instance.slots.resize(3);
+  EXPECT_THAT(waiter.unfit(), HasSubstr("it has slots for 3 events"));
+}
+
+TEST(Fit, RefusesAListenerForAnEventThatHasCome) {
+  Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
+  waiter.instance.slots[1] = LazyJson(1);
+  EXPECT_EQ(waiter.unfit(), "it listens for event 1, which has come");
+  std::erase_if(waiter.instance.listeners, [](const Listener& one) { return one.entry == 1; });
+  EXPECT_EQ(waiter.unfit(), "");
+}
+
+TEST(Fit, RefusesTimersBeforeTheStartAndMoreThan200YearsAhead) {
+  const TimePoint farthest = run_start() + std::chrono::duration_cast<Duration>(years(200));
+  const struct {
+    TimePoint deadline;
+    bool fits;
+  } rows[] = {{run_start(), true},
+              {run_start() - milliseconds(1), false},
+              {farthest, true},
+              {farthest + milliseconds(1), false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(shown_time(row.deadline));
+    for (const auto timers : {&Instance::timers, &Instance::held_timers}) {
+      Waiter waiter = consuming();
+      (waiter.instance.*timers).push_back({TimerKind::kKill, row.deadline});
+      EXPECT_EQ(waiter.unfit().empty(), row.fits) << waiter.unfit();
+      if (!row.fits) {
+        EXPECT_EQ(waiter.unfit(), "a timer at " + format_rfc3339(row.deadline) +
+                                      " is before its start or more than 200 years ahead");
+      }
+    }
+  }
+}
+
+TEST(Fit, RefusesTheTimerOfADelayElsewhere) {
+  const Timer timer{TimerKind::kDelay, run_start() + hours(1)};
+  Waiter consumer = consuming();
+  consumer.instance.timers = {timer};
+  EXPECT_EQ(consumer.unfit(), "it has the timer of a delay in state \"wait\" of type consumeEvent");
+  Waiter delay = delaying();
+  EXPECT_THAT(delay.instance.timers, testing::ElementsAre(timer));
+  delay.instance.phase = Phase::kEntering;
+  EXPECT_THAT(delay.unfit(), HasSubstr("it has the timer of a delay"));
+}
+
+TEST(Fit, RefusesTheTimerOfARetryBesideListenersAndInPassing) {
+  Waiter waiter = consuming();
+  waiter.instance.timers = {{TimerKind::kRetry, run_start() + hours(1)}};
+  EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
+  waiter.instance.listeners.clear();
+  EXPECT_EQ(waiter.unfit(), "");
+  waiter.instance.phase = Phase::kLeaving;
+  EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
+}
+
+TEST(Fit, RefusesCallsWhereNoneAreMade) {
+  const Call call = calling().instance.calls.at(0);
+  Waiter consumer = consuming();
+  consumer.instance.calls = {call};
+  EXPECT_EQ(consumer.unfit(), "it has 1 calls, and state \"wait\" of type consumeEvent makes 0");
+  Waiter caller = calling();
+  caller.instance.phase = Phase::kLeaving;
+  EXPECT_EQ(caller.unfit(), "it has calls and does not wait");
+}
+
+TEST(Fit, RefusesMoreOrFewerCallsThanTheStateMakes) {
+  Waiter one = calling();
+  one.instance.calls.push_back(one.instance.calls.front());
+  EXPECT_EQ(one.unfit(), "it has 2 calls, and state \"wait\" of type action makes 1");
+  Waiter two("type: parallel, actions: [{function: f}, {function: f}]");
+  two.instance.calls.pop_back();
+  EXPECT_EQ(two.unfit(), "it has 1 calls, and state \"wait\" of type parallel makes 2");
+  two.instance.calls.clear();
+  EXPECT_EQ(two.unfit(), "") << "while it waits for its next attempt it has none";
+  Waiter many("type: foreach, array: jq(.list), action: {function: f}");
+  many.instance.calls.resize(kMostCalls + 1, many.instance.calls.front());
+  EXPECT_EQ(many.unfit(),
+            "it has 10001 calls, and state \"wait\" of type foreach makes 1 to 10000");
+  many.instance.calls.pop_back();
+  EXPECT_EQ(many.unfit(), "");
+}
+
+TEST(Fit, HoldsACallsStatusAgainstItsTimesAndAttempts) {
+  using Status = Call::Status;
+  const TimePoint later = run_start() + hours(1);
+  const TimePoint early = run_start() - hours(1);
+  const struct {
+    Status status;
+    uint32_t attempt;
+    std::optional<TimePoint> retry_at;
+    std::optional<TimePoint> deadline;
+    std::string_view says;  ///< empty: it fits
+  } rows[] = {
+      {Status::kQueued, 0, {}, {}, ""},
+      {Status::kQueued, 0, {}, later, ""},
+      {Status::kQueued, 0, later, {}, "the time of its next attempt"},
+      {Status::kRunning, 1, {}, later, ""},
+      {Status::kRunning, 0, {}, {}, "it is under way, and no attempt was made"},
+      {Status::kRunning, 1, later, {}, "the time of its next attempt"},
+      {Status::kRunning, 1, {}, early, "a deadline at "},
+      {Status::kBetween, 1, later, later, ""},
+      {Status::kBetween, 1, {}, {}, "the time of its next attempt"},
+      {Status::kBetween, 1, early, {}, "an attempt at "},
+      {Status::kBetween, 0, later, {}, "it is under way, and no attempt was made"},
+      {Status::kDone, 1, {}, {}, ""},
+      {Status::kDone, 1, {}, later, "it has ended and has a deadline"},
+      {Status::kFailed, 1, {}, {}, ""},
+      {Status::kFailed, 1, {}, later, "it has ended and has a deadline"},
+      {Status::kFailed, 1, later, {}, "the time of its next attempt"},
+  };
+  for (const auto& row : rows) {
+    Waiter waiter("type: parallel, actions: [{function: f}, {function: f}]");
+    Call& call = waiter.instance.calls[1];
+    call.status = row.status;
+    call.attempt = row.attempt;
+    call.retry_at = row.retry_at;
+    call.deadlines.fill(std::nullopt);
+    call.deadlines.back() = row.deadline;
+    const std::string what = std::to_string(&row - rows);
+    if (row.says.empty()) {
+      EXPECT_EQ(waiter.unfit(), "") << what;
+    } else {
+      EXPECT_THAT(waiter.unfit(), HasSubstr("call 1: " + std::string(row.says))) << what;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

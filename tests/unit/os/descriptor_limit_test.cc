@@ -1,0 +1,83 @@
+// A process cannot take back a lower hard limit unless it may do everything, so each case is a
+// process of its own.
+#include "os/descriptor_limit.h"
+
+#include <cstdlib>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace millrace {
+namespace {
+
+/// What raise_descriptor_limit() makes of these limits.
+struct Raised {
+  std::string error;  ///< code and message; empty: none
+  rlim_t soft = 0;
+  rlim_t hard = 0;
+};
+
+Raised raise_from(rlim_t soft, rlim_t hard) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{.rlim_cur = soft, .rlim_max = hard};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(1);
+    const Status done = raise_descriptor_limit();
+    rlimit now{};
+    ::getrlimit(RLIMIT_NOFILE, &now);
+    std::string text = std::to_string(now.rlim_cur) + " " + std::to_string(now.rlim_max) + " ";
+    if (!done) text += done.error().code + ": " + done.error().message;
+    const bool is_told = ::write(ends[1], text.data(), text.size()) >= 0;
+    ::_exit(is_told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string text(4'096, '\0');
+  const ssize_t size = ::read(ends[0], text.data(), text.size());  // one write is one read
+  ::close(ends[0]);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the limit of the system is lower than the test needs";
+  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  Raised raised;
+  char* rest = text.data();
+  raised.soft = std::strtoull(rest, &rest, 10);
+  raised.hard = std::strtoull(rest, &rest, 10);
+  if (*rest == ' ') raised.error = rest + 1;
+  return raised;
+}
+
+TEST(DescriptorLimitTest, IsRaisedAsFarAsTheSystemAllows) {
+  const Raised raised = raise_from(100, 1'000);
+  EXPECT_EQ(raised.error, "");
+  EXPECT_EQ(raised.soft, 1'000U);
+  EXPECT_EQ(raised.hard, 1'000U);
+}
+
+TEST(DescriptorLimitTest, ThatTheSystemAllowsIsEnoughFromTheLeastOn) {
+  const Raised raised = raise_from(10, kLeastDescriptors);
+  EXPECT_EQ(raised.error, "");
+  EXPECT_EQ(raised.soft, kLeastDescriptors);
+}
+
+TEST(DescriptorLimitTest, BelowTheLeastIsAnErrorThatSaysWhatToDo) {
+  const Raised raised = raise_from(100, kLeastDescriptors - 1);
+  EXPECT_THAT(raised.error, testing::StartsWith("system.descriptors: this process may open 255 "
+                                                "files, and a server needs 256"));
+  EXPECT_THAT(raised.error, testing::HasSubstr("ulimit -n"));
+  EXPECT_EQ(raised.soft, 100U) << "it stays as it was";
+}
+
+TEST(DescriptorLimitTest, ThatIsAtItsMostIsLeft) {
+  const Raised raised = raise_from(1'000, 1'000);
+  EXPECT_EQ(raised.error, "");
+  EXPECT_EQ(raised.soft, 1'000U);
+}
+
+}  // namespace
+}  // namespace millrace
