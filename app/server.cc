@@ -27,7 +27,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   std::unique_ptr<Server> server(new Server(std::move(process), std::move(engine)));
   InHand::note_crashes();
   // First, so that /readyz says how far it is; what is asked for waits.
-  TRY(server->process_->start_gateway(std::move(address), std::move(token), server->service()));
+  TRY(server->process_->start_gateway(std::move(address), token, server->service()));
   TRY(server->engine_->start());
   return server;
 }

@@ -18,7 +18,10 @@ class ByteSet {
   constexpr explicit ByteSet(std::string_view bytes, std::initializer_list<Range> ranges = {}) {
     for (const char c : bytes) add(c);
     for (const Range& range : ranges) {
-      for (int c = range.first; c <= range.last; ++c) add(static_cast<char>(c));
+      const auto last = static_cast<unsigned char>(range.last);
+      for (unsigned c = static_cast<unsigned char>(range.first); c <= last; ++c) {
+        add(static_cast<char>(c));
+      }
     }
   }
 

@@ -122,6 +122,7 @@ std::string explain_connect_failure(natsStatus status, std::string_view detail,
           all);
     case NATS_NO_SERVER: {
       std::vector<std::string> reasons;
+      reasons.reserve(shown.size());
       for (const std::string& server : shown) reasons.push_back(explain_unreachable(server));
       return fmt::format("{}: check --nats, and whether the server runs", fmt::join(reasons, "; "));
     }

@@ -193,7 +193,7 @@ Status JetStreamEvents::Reader::open() {
     return PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull);
   };
   Result<std::unique_ptr<PullConsumer>> made = make();
-  const Status opened = take(std::move(made));
+  Status opened = take(std::move(made));
   if (!opened) {
     log_failure(opened.error());
     return opened;

@@ -11,10 +11,10 @@
 namespace millrace {
 
 inline const Json& field(const Json& object, const char* name) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
+  static const Json null;
+  if (!object.is_object()) return null;
   const auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
+  return found == object.end() ? null : *found;
 }
 
 inline int64_t integer_field(const Json& object, const char* name) {

@@ -24,7 +24,8 @@
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
 
-struct __natsMsg;  // nats.h; only broker/ looks inside
+// nats.h, which only sources of broker/ include, calls it so.
+struct __natsMsg;  // NOLINT(bugprone-reserved-identifier)
 
 namespace millrace {
 

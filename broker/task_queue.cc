@@ -367,7 +367,7 @@ bool TaskQueue::Impl::send_message(const TaskMail::Message& mail) {
   return status == NATS_OK;
 }
 
-TaskQueue::TaskQueue(Connection& connection, TaskSink& sink, TaskQueueSettings settings)
+TaskQueue::TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings)
     : impl_(std::make_unique<Impl>(connection, sink, settings)) {}
 
 TaskQueue::~TaskQueue() = default;

@@ -38,7 +38,7 @@ class TaskQueue : public TaskRunner {
  public:
   /// `connection` and `sink` outlive it; the connection is best one of its own. The sink is called
   /// on threads of ours and of nats.c, and within run() for what can't be sent at all.
-  TaskQueue(Connection& connection, TaskSink& sink, TaskQueueSettings settings = {});
+  TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings = {});
 
   /// Nothing is told after it; what is under way stays so.
   ~TaskQueue() override;

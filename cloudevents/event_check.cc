@@ -89,8 +89,7 @@ Status check_event(const Event& event) {
       {"dataschema", given(event.dataschema)},
   };
   for (const auto& [name, value] : core) {
-    if (value == nullptr) continue;
-    if (const Status text = check_core_text(name, *value); !text) return text;
+    if (value != nullptr) TRY(check_core_text(name, *value));
   }
   if (!is_uri_reference(event.source)) {
     return unlike(kEventAttributeValue, "source", event.source,
@@ -116,7 +115,7 @@ Status check_event(const Event& event) {
                               shown(name)));
     }
     if (const auto* text = std::get_if<std::string>(&value)) {
-      if (const Status checked = check_text(name, *text); !checked) return checked;
+      TRY(check_text(name, *text));
     }
   }
   return {};

@@ -8,7 +8,7 @@ namespace {
 /// No encoded text is a `%` alone, so it can stand for the token that NATS does not allow.
 constexpr std::string_view kEmptyToken = "%";
 
-constexpr size_t kMaxSubject = 3 * 1024;
+constexpr size_t kMaxSubject = size_t{3} * 1024;
 
 }  // namespace
 

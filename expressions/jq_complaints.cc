@@ -121,7 +121,7 @@ class Explainer {
   // What jq's grammar does not take.
 
   std::string syntax_error(const JqComplaint& complaint) const {
-    if (const std::string detached = detached_name(complaint.at); !detached.empty()) {
+    if (std::string detached = detached_name(complaint.at); !detached.empty()) {
       return detached;
     }
     const std::string expected = expected_at(complaint);
@@ -150,9 +150,7 @@ class Explainer {
     size_t end = at + 1;
     if (is_in_name(c) || c == '@' || (c == '.' && end_of_name(at + 1) > at + 1)) {
       end = end_of_name(at + 1);
-    } else if (c == '.' && code_at(at + 1) == '.') {
-      end = at + 2;
-    } else if (is_operator_of_two(at)) {
+    } else if ((c == '.' && code_at(at + 1) == '.') || is_operator_of_two(at)) {
       end = at + 2;
     } else {
       while (end < program_.size() && (program_[end] & 0xc0) == 0x80) ++end;  // one character
@@ -222,7 +220,7 @@ class Explainer {
 
   /// What to write instead of what begins at the place: `; write …`.
   std::string advice(size_t at) const {
-    const std::string foreign = advice_on_operator(at);
+    std::string foreign = advice_on_operator(at);
     if (!foreign.empty()) return foreign;
     if (const JqComplaint* one = find("Possibly unterminated 'if'")) {
       return fmt::format(

@@ -103,12 +103,12 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
 }
 
 bool is_image_name(std::string_view name) {
-  static const RE2 kName(
+  static const RE2 pattern(
       "(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?"  // registry
       "[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*"
       "(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
       "(?:@[A-Za-z0-9+._-]+:[A-Fa-f0-9]{32,})?");
-  return name.size() <= kMaxImageName && RE2::FullMatch(name, kName);
+  return name.size() <= kMaxImageName && RE2::FullMatch(name, pattern);
 }
 
 }  // namespace millrace

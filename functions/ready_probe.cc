@@ -1,6 +1,7 @@
 #include "functions/ready_probe.h"
 
 #include <cerrno>
+#include <tuple>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -40,7 +41,8 @@ bool ReadyProbe::look(Duration now) {
     if (now < next_) return false;
     attempt_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_in address = loopback(port_);
-    ::connect(attempt_.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    std::ignore =
+        ::connect(attempt_.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     connected_.reset();
   }
   pollfd state{.fd = attempt_.fd(), .events = POLLIN | POLLOUT, .revents = 0};

@@ -139,7 +139,7 @@ class HttpServer::Impl : public ConnectionHost {
   uint16_t port() const { return port_; }
 
   void replace_token(BearerToken token) {
-    io_queue_->post([this, token = std::move(token)] { token_ = token; });
+    io_queue_->post([this, token] { token_ = token; });
   }
 
   const Options& options() const override { return options_; }
@@ -286,6 +286,6 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop() { impl_->stop(); }
-void HttpServer::replace_token(BearerToken token) { impl_->replace_token(std::move(token)); }
+void HttpServer::replace_token(BearerToken token) { impl_->replace_token(token); }
 
 }  // namespace millrace

@@ -21,8 +21,8 @@ struct Word {
   std::string_view meaning;
 };
 
-/// One key of a mapping.
-struct KeyRule {
+/// One key of a mapping. The fields stand in the order in which the tables name them.
+struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
   /// What stands behind it.
   enum class Kind {
     kText,        ///< text that is not looked into

@@ -35,6 +35,7 @@ class Foreach final : public CallingState {
     }
     const std::vector<LazyJson> elements(array->begin(), array->end());
     std::vector<Wanted> wanted;
+    wanted.reserve(elements.size());
     for (const LazyJson& element : elements) wanted.push_back({&action_, &element});
     auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();

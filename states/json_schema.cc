@@ -157,6 +157,7 @@ class Checker {
   void unknown(const Member& member, const std::string& path) {
     if (findings_.full()) return;
     std::vector<std::string_view> names;
+    names.reserve(std::size(kKeywords));
     for (const Keyword& keyword : kKeywords) names.push_back(keyword.name);
     findings_.warning("schema.unknown_key", path, member.at,
                       fmt::format("{} is not a keyword of JSON Schema draft 7 and has no effect",

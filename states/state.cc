@@ -16,6 +16,8 @@ Outcome State::elapsed(Visit&) const {
   CHECK(false, "state {} of type {} waits for no delay", common_.id, common_.type);
 }
 
+// By value, as a state that calls keeps it.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Outcome State::returned(Visit&, size_t, CallResult, TimePoint) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }

@@ -197,8 +197,9 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
   }
   if (instances_.skips(*entry, *workflow)) return true;
   const size_t which = target.entries.front();
-  TRY(instances_.start(now, *entry, *workflow,
-                       start_by_events(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
+  TRY(instances_.start(
+      now, *entry, *workflow,
+      start_by_events(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
   return true;
 }
 

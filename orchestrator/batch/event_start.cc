@@ -31,13 +31,13 @@ Json input_of(std::span<const StartEvent> entries, std::span<const Event> events
 }  // namespace
 
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
-                   std::span<const Event> events, const Event& last) {
+                          std::span<const Event> events, const Event& last) {
   // A tree for this would cost as much as the step that follows.
   const std::string told =
       object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
   StartSpec spec{.data = input_of(entries, events),
-                      .how = LazyJson::of_text(fmt::format(
-                          R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
+                 .how = LazyJson::of_text(
+                     fmt::format(R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
   const auto attribute = [&](const std::string& name) {
     const auto found = last.extensions.find(name);
     const auto* const text =

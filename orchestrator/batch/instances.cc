@@ -92,9 +92,9 @@ Touched& Instances::begin(TimePoint now, const WorkflowEntry& entry, const Workf
   draft_.living.began(entry.number);
   Touched& touched = touched_[id];
   touched.is_new = true;
-  touched.instance = make_instance(
-      id, entry.space, {entry.number, entry.latest}, workflow, std::move(spec.data), now,
-      spec.listen_from.value_or(draft_.recent.last()), spec.origin);
+  touched.instance =
+      make_instance(id, entry.space, {entry.number, entry.latest}, workflow, std::move(spec.data),
+                    now, spec.listen_from.value_or(draft_.recent.last()), spec.origin);
   touched.instance.idempotency_key = std::move(spec.idempotency_key);
   touched.instance.hops = spec.hops;
   touched.instance.caller = spec.caller;

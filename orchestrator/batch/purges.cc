@@ -31,7 +31,7 @@ Status Purges::load() {
       draft_.tx, [&](Purge purge) { purges.push_back(std::move(purge)); },
       draft_.damages.noting()));
   for (Purge& purge : purges) {
-    const Status sound = check(purge);
+    Status sound = check(purge);
     if (!sound && !is_damaged_row(sound.error())) return sound;
     if (sound) {
       jobs_.push_back({.purge = std::move(purge)});

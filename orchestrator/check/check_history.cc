@@ -164,7 +164,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
-  const Walked::Story& story = *one.story;
+  const HistoryFacts& story = *one.story;
   if (story.is_first_sealed && one.plain) {
     const std::string part_key = one.key(*one.plain);
     add(StoreFault::kInstanceSeal, {one.table, part_key},
@@ -210,7 +210,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
 
 void Checker::check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                                 const Workflow* workflow) {
-  Walked::Story& story = *one.story;
+  HistoryFacts& story = *one.story;
   for (size_t i = row.records.size(); i-- > 0;) {  // from the newest on
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);

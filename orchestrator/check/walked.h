@@ -11,6 +11,20 @@
 
 namespace millrace {
 
+/// What the history of an instance says about it.
+struct HistoryFacts {
+  /// The record with which its run began: kStarted, kRun or kRevived.
+  std::optional<HistoryRecord> began;
+  /// The last record of a state that it entered, and whether its data is the instance's input.
+  std::optional<HistoryRecord> entered;
+  bool entered_with_input = false;
+  std::optional<HistoryRecord> retrying;  ///< the last one that is not of a call
+  uint32_t runs = 0;                      ///< how many began
+  std::string last_state;                 ///< of its last record
+  bool is_first_sealed = false;           ///< it was sealed from its first batch on
+  bool has_other_data = false;            ///< a record has data that is not the input
+};
+
 struct Checker::Walked {
   Table table{};
   std::string prefix;  ///< of all its keys
@@ -32,20 +46,7 @@ struct Checker::Walked {
   std::optional<TimePoint> due;  ///< when the first thing of a call is due
   std::optional<Part> plain;     ///< a part that is not sealed
 
-  /// What its history tells, where all rows of it can be read.
-  struct Story {
-    /// The record with which its run began: kStarted, kRun or kRevived.
-    std::optional<HistoryRecord> began;
-    /// The last record of a state that it entered, and whether its data is the instance's input.
-    std::optional<HistoryRecord> entered;
-    bool entered_with_input = false;
-    std::optional<HistoryRecord> retrying;  ///< the last one that is not of a call
-    uint32_t runs = 0;                      ///< how many began
-    std::string last_state;                 ///< of its last record
-    bool is_first_sealed = false;           ///< it was sealed from its first batch on
-    bool has_other_data = false;            ///< a record has data that is not the input
-  };
-  std::optional<Story> story;
+  std::optional<HistoryFacts> story;  ///< where all rows of its history can be read
 
   std::string key(Part part) const { return prefix + static_cast<char>(part); }
 };

@@ -98,12 +98,10 @@ void add_jq(Raised& raised) {
 
 /// What the work of the state itself may raise, beside jq in its keys.
 void add_work(std::string_view type, Raised& raised) {
-  if (type == "consumeEvent" || type == "eventAnd" || type == "eventXor") {
+  if (type == "consumeEvent" || type == "eventAnd" || type == "eventXor" || type == "getter") {
     raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
   } else if (type == "generateEvent") {
     raised.add({"millrace.event.invalid", "millrace.event.tooLarge"});
-  } else if (type == "getter") {
-    raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
   } else if (type == "setter") {
     raised.add({"millrace.limits.variable"});
   } else if (type == "validate") {

@@ -78,7 +78,7 @@ Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value
   WebhookSetting webhook;
   webhook.retries = TRY(read_retry_policy(kWebhookRetries));
   for (const auto& [key, one] : value.items()) {
-    const std::string place = where + "." + key;
+    const std::string place = fmt::format("{}.{}", where, key);
     if (key == "types") {
       webhook.types = TRY(parse_names(place, one));
     } else if (key == "retries") {
@@ -108,7 +108,7 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
     if (key == "services") {
       if (!value.is_object()) return invalid(key, "write an object: names and where they are");
       for (const auto& [name, service] : value.items()) {
-        parsed.services.emplace(name, TRY(parse_service(key + "." + name, service)));
+        parsed.services.emplace(name, TRY(parse_service(fmt::format("{}.{}", key, name), service)));
       }
     } else if (key == "paused") {
       for (const std::string& name : TRY(parse_names(key, value))) parsed.paused.insert(name);

@@ -1,5 +1,5 @@
-// perform: the one place that performs what a batch asked for (AfterCommit, batch_outcome.h) once it
-// is on disk: messages are sent, tasks handed out and stopped, expressions evaluated, callers
+// perform: the one place that performs what a batch asked for (AfterCommit, batch_outcome.h) once
+// it is on disk: messages are sent, tasks handed out and stopped, expressions evaluated, callers
 // answered. Reads nothing of the store: each action has all that it needs. Engine thread only.
 #pragma once
 

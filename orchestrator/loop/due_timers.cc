@@ -32,13 +32,13 @@ std::vector<TimerInput> DueTimers::take(TimePoint time, With with) {
 }
 
 void DueTimers::hold(TimerInput timer) {
-  held_.push_back(std::move(timer));
+  held_.push_back(timer);
   if (Changes* const changes = changes_.now()) ++changes->newly_held;
 }
 
 void DueTimers::put_back_tick(TimerInput tick) {
   note_ticks();
-  ticks_.push_back(std::move(tick));
+  ticks_.push_back(tick);
 }
 
 /// Before the batch in hand changes them.

@@ -35,9 +35,9 @@ class Followed {
 struct Metrics::Series {
   prometheus::Registry registry;
 
-  prometheus::Counter& counter(const char* name, const char* help, prometheus::Labels labels = {}) {
-    return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(
-        std::move(labels));
+  prometheus::Counter& counter(const char* name, const char* help,
+                               const prometheus::Labels& labels = {}) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(labels);
   }
   prometheus::Gauge& gauge(const char* name, const char* help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});

@@ -123,11 +123,11 @@ bool WorkApplier::is_behind(const Work& left) const {
 /// schedules wait as long as new work has to: then they come as one (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
-  for (TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
+  for (const TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
     if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
-      engine_.timers.hold(std::move(timer));
+      engine_.timers.hold(timer);
     } else if (!ticks && is_tick(timer)) {
-      engine_.timers.put_back_tick(std::move(timer));
+      engine_.timers.put_back_tick(timer);
     } else {
       TRY(engine_.batch.apply(turn.now, timer));
       crash_point(CrashPoint::kTimerApplied);

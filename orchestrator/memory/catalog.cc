@@ -92,7 +92,7 @@ Status Catalog::load(const View& view) {
       settings_.emplace(record.number, *settings);
     }
   }));
-  TRY(std::move(unique));
+  TRY(unique);
   // Also of those whose namespace is being erased: its workflows are erased by their numbers.
   std::map<WorkflowNumber, std::string> numbers;
   TRY(each_workflow(

@@ -19,7 +19,7 @@ constexpr const char* kTruncated = "Millrace-Truncated";
 
 /// What a dead letter's own headers may take together; the rest is for the bytes as received.
 constexpr size_t kMaxDetail = 1024;
-constexpr size_t kMaxKeptHeaders = 8 * 1024;
+constexpr size_t kMaxKeptHeaders = size_t{8} * 1024;
 
 /// A text as a header's value: printable ASCII, blanks kept, all else percent-encoded.
 std::string header_value(std::string_view text) {
@@ -99,9 +99,9 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
 }
 
 NatsMessage too_large_letter(NatsMessage event, const Error& error) {
-  DeadLetter letter{.space = subject_namespace(event.subject).value_or("default"),
-                    .reason = {"millrace.event.tooLarge", error.message},
-                    .message = std::move(event)};
+  DeadLetter letter{.reason = {"millrace.event.tooLarge", error.message}};
+  letter.space = subject_namespace(event.subject).value_or("default");
+  letter.message = std::move(event);
   NatsMessage message = dead_letter_message(letter, 0);
   shorten_letter(message);
   return message;

@@ -11,7 +11,7 @@
 namespace millrace {
 
 /// No message is larger: the broker's default max_payload of 1 MiB less room for its headers.
-inline constexpr size_t kMaxMessageBytes = (1024 - 16) * 1024;
+inline constexpr size_t kMaxMessageBytes = size_t{1024 - 16} * 1024;
 
 /// An event for the event stream, structured, under `millrace.events.<space>.<type>`. Its
 /// Nats-Msg-Id is the same for the same (space, source, id), whoever sends it.

@@ -74,7 +74,8 @@ Result<Json> Queries::groups(const View& view, std::string_view space, size_t li
   Json next = nullptr;
   std::string last;
   for (auto one = known->lower_bound(from.workflow); one != known->end() && next.is_null(); ++one) {
-    const auto& [id, record] = *one;
+    const std::string& id = one->first;
+    const auto& record = one->second;
     const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
     if (workflow->start.kind != Start::Kind::kEventsAnd) continue;
     std::vector<std::pair<Fingerprint, std::vector<uint32_t>>> page;

@@ -279,7 +279,7 @@ Status Journal::append(const WriteSet& writes, Limit limit) {
   File& file = files_[current_];
   encode(last_ + 1, writes);
   // A record that says that the file ends always fits, too.
-  const Status room = make_room(file, tail_ + record_.size() + kRecordHead);
+  Status room = make_room(file, tail_ + record_.size() + kRecordHead);
   if (!room && limit == Limit::kKept) return room;
   TRY(write(file, record_, tail_));
   crash_point(CrashPoint::kWritten);
