@@ -54,7 +54,8 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
     if (is_scenario_file(name)) {
       console.err << name << ": passed over: it holds scenarios, which `millrace test` plays\n";
     } else if (!std::filesystem::is_directory(name, unknown)) {
-      definitions.push_back({name, TRY(read_file(console, name))});
+      std::string text = TRY(read_file(console, name));  // g++ leaks what stands before a TRY
+      definitions.push_back({name, std::move(text)});
     } else {
       const auto files = definition_files_below(name);
       if (!files) return give_up(ExitCode::kUsage, files.error().code, files.error().message);
