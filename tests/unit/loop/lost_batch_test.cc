@@ -294,6 +294,57 @@ TEST_F(LostBatchTest, HasAcknowledgementsAndDeliveriesTakenInWhenTheyAreToldAgai
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
+TEST_F(LostBatchTest, HasAnAcknowledgedMessageOnceWhenTheBrokerLosesIt) {
+  open_stream();
+  run(application(kTells));
+  run(starting("tells"));
+  ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
+  ASSERT_THAT(rig().publisher.sent, SizeIs(1));
+  const uint64_t bytes = engine().outbox.bytes();
+  Work acknowledged;
+  acknowledged.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
+  lose(acknowledged);
+  EngineTest::run(acknowledged);
+  ASSERT_EQ(engine().outbox.bytes(), 0U);
+  Work opened;
+  opened.stream_changes.push_back(
+      {.opened = StreamOpened{.position = {.stream_created = 1}, .intact_to = 8}, .openings = 1});
+  EngineTest::run(opened);
+  ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
+  EXPECT_THAT(rig().publisher.sent, SizeIs(2)) << "it is sent again";
+  EXPECT_EQ(engine().outbox.bytes(), bytes);
+  EXPECT_EQ(memory_of(engine()), fresh_memory());
+}
+
+TEST_F(LostBatchTest, HoldsATimerOnceThatAnEventMayOvertake) {
+  run(application(kWaits));
+  publish("begin");
+  deliver({StreamLost{}});
+  clock.advance(hours(1));
+  lose(Work());  // an event that was not read yet may come before the timeout
+  EXPECT_EQ(memory_of(engine()), fresh_memory());
+  EngineTest::run(Work());
+  EXPECT_EQ(outcome.counts.timers_fired, 0U);
+  const TimePoint all = clock.now();
+  EXPECT_THAT(engine().timers.take(all, {.held = true}), SizeIs(1));
+}
+
+TEST_F(LostBatchTest, PutsBackATickOnceThatHasToWait) {
+  run(application(kTicks));
+  const WorkflowNumber ticks = engine().catalog.workflows().rbegin()->first;
+  clock.advance(minutes(20));
+  TurnState busy = turn();
+  busy.takes_new_work = false;
+  Work nothing;
+  ASSERT_TRUE(apply(nothing, busy));
+  ASSERT_TRUE(engine().timers.has_tick_of(ticks));
+  ASSERT_TRUE(undo(engine()));
+  EXPECT_FALSE(engine().timers.has_tick_of(ticks)) << "its timer is armed again";
+  EXPECT_EQ(memory_of(engine()), fresh_memory());
+  EngineTest::run(Work());
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+}
+
 TEST_F(LostBatchTest, FiresNoTimerAgainWhoseRowIsDamaged) {
   run(application(kReminds));
   run(application(kGroups));
