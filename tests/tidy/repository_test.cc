@@ -1,6 +1,6 @@
 // What is to hold of the files of the repository, whatever they say: no heading twice in a
-// document, no file without a byte, no package that one scope of CMake looks for twice, no function
-// of a header that nothing calls.
+// document, no file without a byte, no source of more than 500 lines, no package that one scope of
+// CMake looks for twice, no function of a header that nothing calls.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -76,6 +76,22 @@ TEST(Files, HaveAByteEach) {
     EXPECT_GT(std::filesystem::file_size(path), 0U) << path;
   }
   EXPECT_THAT(files, Gt(500U));
+}
+
+size_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// A longer one has a second concept in it.
+constexpr size_t kMostLines = 500;
+
+TEST(Sources, HaveFiveHundredLinesAtMost) {
+  EXPECT_EQ(lines_of("a\nb\n"), 2U);
+  size_t sources = 0;
+  for (const auto& path : all_files()) {
+    if (path.extension() != ".cc" && path.extension() != ".h") continue;
+    ++sources;
+    EXPECT_LE(lines_of(text_of(path)), kMostLines) << path;
+  }
+  EXPECT_THAT(sources, Gt(500U));
 }
 
 TEST(Packages, AreLookedForOnceInAFile) {
