@@ -49,6 +49,14 @@ bool has_lines(const std::string& text, const std::string& piece) {
   return ("\n" + text).find("\n" + piece) != std::string::npos;
 }
 
+TEST(Readme, ShowsTheFirstStateOfItsWorkflowWhole) {
+  const std::string page = text_of("README.md");
+  constexpr std::string_view kBegin = "```yaml\n";
+  const size_t begin = page.find(kBegin) + kBegin.size();
+  const std::string sample = page.substr(begin, page.find("```", begin) - begin);
+  EXPECT_TRUE(has_lines(text_of("examples/guest-booking/guest-booking.yaml"), sample)) << sample;
+}
+
 /// Each YAML sample stands below a comment with the name of the file that it is from.
 TEST(Language, ShowsPiecesOfItsSamples) {
   const std::string page = text_of("docs/language.md");
