@@ -70,6 +70,7 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
   })
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The value of a Result, or return its error from the enclosing function. One in a statement:
-/// g++ does not destroy what an expression has built before the early return.
+/// The value of a Result, or return its error from the enclosing function. At an early return g++
+/// does not destroy what the same expression has built before, so an argument beside a TRY is
+/// nothing that allocates: such a TRY stands in a statement of its own before it.
 #define TRY(expression) MILLRACE_TRY(MILLRACE_JOIN(try_result_, __COUNTER__), expression)

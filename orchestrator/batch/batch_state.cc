@@ -128,7 +128,8 @@ Status Draft::tell(const Instance& instance, std::span<const HistoryRecord> reco
       if (!hook.types.empty() && std::none_of(hook.types.begin(), hook.types.end(), wants)) {
         continue;
       }
-      hooks.add(tx, TRY(next(Counter::kHook)),
+      const uint64_t number = TRY(next(Counter::kHook));
+      hooks.add(tx, number,
                 {.space = instance.space,
                  .url = hook.url,
                  .at = records.back().time,

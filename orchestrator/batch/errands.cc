@@ -75,8 +75,8 @@ Status Errands::keep_events(const QueuedErrand& queued) {
   const auto workflow = draft_.catalog.definition(draft_.tx, revision);
   if (!workflow && is_damaged_row(workflow.error())) return {};  // its start is refused
   const StateIndex first = TRY(workflow)->start.state;
-  draft_.recent.update(waiting_to_start(*start, queued.listen_from),
-                       TRY(draft_.catalog.awaited(draft_.tx, revision, first)));
+  auto awaited = TRY(draft_.catalog.awaited(draft_.tx, revision, first));
+  draft_.recent.update(waiting_to_start(*start, queued.listen_from), std::move(awaited));
   return {};
 }
 

@@ -112,20 +112,22 @@ class Isolation : public testing::Test {
 };
 
 TEST_F(Isolation, EachBadProgramIsCaughtWithItsCodeAndOthersGoOn) {
-  start("PT0.3S");
+  start("PT2S");
   struct Row {
     const char* id;
     const char* program;
     const char* ends_in;
   };
   const Row rows[] = {
-      {"loops", "jq(last(range(1e18)))", "looped"},
-      {"recurses", "jq(def f: f; f)", "looped"},
-      {"substitutes", R"x(jq("x" | gsub("^"; "x")))x", "looped"},
-      {"aborts", "jq(1e18 | todate)", "crashed"},
-      {"divides", "jq(-9223372036854775808 % -1)", "crashed"},
-      {"halts", "jq(halt)", "crashed"},
-      {"grows", "jq([] | .[1e9] = 1)", "grew"},
+    {"loops", "jq(last(range(1e18)))", "looped"},
+    {"recurses", "jq(def f: f; f)", "looped"},
+    {"substitutes", R"x(jq("x" | gsub("^"; "x")))x", "looped"},
+    {"aborts", "jq(1e18 | todate)", "crashed"},
+    {"divides", "jq(-9223372036854775808 % -1)", "crashed"},
+    {"halts", "jq(halt)", "crashed"},
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no bound on memory there
+    {"grows", "jq([] | .[1e9] = 1)", "grew"},
+#endif
   };
   std::map<std::string, std::string> ids;
   for (const Row& row : rows) {

@@ -89,8 +89,8 @@ Status each_recent(const View& view,
   return walk(
       view, Table::kRecent, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        see(TRY(recent_place(key)),
-            TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
+        const RecentPlace place = TRY(recent_place(key));
+        see(place, TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
         return true;
       },
       damaged);
@@ -102,7 +102,8 @@ Status each_recent_of_type(const View& view, const RecentPlace& from,
   return walk(
       view, Table::kRecent, recent_prefix(from), recent_key(from),
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        return see(TRY(recent_place(key)).number,
+        const RecentPlace place = TRY(recent_place(key));
+        return see(place.number,
                    TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
       },
       damaged);
@@ -180,8 +181,8 @@ Status each_delayed(const View& view,
   return walk(
       view, Table::kDelayed, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        see(TRY(numbered(Table::kDelayed, key)),
-            TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
+        const uint64_t number = TRY(numbered(Table::kDelayed, key));
+        see(number, TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
         return true;
       },
       damaged);

@@ -132,8 +132,8 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
         if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
           return tl::unexpected(damaged_row(Table::kMeta, key, "its key is not one of a purge"));
         }
-        see({Purge::Kind(kind), number,
-             TRY(rows::decode(view, Table::kMeta, key, value, decode_purge))});
+        const auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
+        see({Purge::Kind(kind), number, record});
         return true;
       },
       damaged);
@@ -267,13 +267,13 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
 
 Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber space) {
   std::optional<StoredWorkflow> found;
-  TRY(rows::walk(view, Table::kWorkflows, rows::space_prefix(space), {},
-                 [&](std::string_view key, std::string_view value) -> Result<bool> {
-                   found = StoredWorkflow{
-                       space, std::string(key.substr(sizeof(uint32_t))),
-                       TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow))};
-                   return false;
-                 }));
+  TRY(rows::walk(
+      view, Table::kWorkflows, rows::space_prefix(space), {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        auto record = TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow));
+        found = StoredWorkflow{space, std::string(key.substr(sizeof(uint32_t))), std::move(record)};
+        return false;
+      }));
   return found;
 }
 
